@@ -1,0 +1,50 @@
+"""What a rule says: a finding with one primary place, its reasons, and a repair or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from servelint.text import Edit, Span
+
+Severity = Literal["note", "warning", "error"]
+Safety = Literal["safe", "unsafe", "display"]
+RANK: dict[str, int] = {"note": 1, "warning": 2, "error": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair: a title for a person, how safe it is, and edits of the finding's own file."""
+
+    title: str
+    safety: Safety
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A further place that the finding is about, and why."""
+
+    path: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One statement of one rule about one place.
+
+    `message` says what was seen and what was expected, `why` what it does to this deployment, `help` what to do.
+    Without a `fix`, `no_fix` may say why none can be made here.
+    """
+
+    rule: str
+    severity: Severity
+    path: str
+    span: Span
+    message: str
+    why: str = ""
+    help: str = ""
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    no_fix: str | None = None

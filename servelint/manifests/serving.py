@@ -1,0 +1,140 @@
+"""What a manifest says of one deployment, in the manifest's own words; what it means is the engines' business."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from servelint.formats.problem import Comment, Problem
+from servelint.text import Edit, Embedded, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it is written.
+
+    `name` is spelt as the form spells it (`stop`, `--max-model-len`, `MAX_TOTAL_TOKENS`, `eos_token_id`). `value` is
+    the text that the engine gets (for JSON and YAML scalars, the decoded one), None where it cannot be known:
+    `reason` then says why. `data` holds the typed value of forms that have types (JSON, YAML). `span` is the value as
+    written, quotes included (the name where there is no value), `whole` the whole setting. `origin` names the place in
+    the form's own words (`PARAMETER stop`, `generation_config.json eos_token_id`, `image tag`). `path` is set only
+    where the setting stands in another file than the serving.
+    """
+
+    name: str
+    value: str | None
+    span: Span
+    whole: Span
+    origin: str
+    path: str | None = None
+    data: Any = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One word of an engine's command line.
+
+    `text` is None where it cannot be known (`$VAR` from outside, a template expression): `reason` says why, and
+    `prefix` is what is known of its beginning (`--model=` of `--model=$MODEL`). `span` is the word as written. `inner`
+    maps the text to the host and back where the word can be edited. `count` is 1, or None for something that may be any
+    number of words (`"$@"`, an unquoted `$EXTRA`). `literal` is False where a variable supplied part of the text.
+    `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `string` (part of a string that is
+    split into words).
+    """
+
+    text: str | None
+    span: Span
+    reason: str | None = None
+    prefix: str = ""
+    inner: Embedded | None = None
+    count: int | None = 1
+    literal: bool = True
+    form: str = "shell"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a writer will not make a change here."""
+
+    reason: str
+
+
+class Writer(Protocol):
+    """A manifest's own hand for changing a setting, in the manifest's own style.
+
+    Every method gives the edits of the file's text, or a `Refusal`; none touches anything but what it names.
+    """
+
+    def add(self, name: str, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
+        """Add a setting with these values (a Modelfile: one `PARAMETER` line each; a command line: one flag)."""
+
+    def replace(self, setting: Setting, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
+        """Put these values in the place of the setting's; where the form has one line a value, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoWriter:
+    """The hand of a manifest that must not be edited."""
+
+    reason: str
+
+    def add(self, name: str, values: Sequence[Any]) -> Refusal:  # noqa: ARG002 (the protocol's signature)
+        """Refuse."""
+        return Refusal(self.reason)
+
+    def replace(self, setting: Setting, values: Sequence[Any]) -> Refusal:  # noqa: ARG002 (the protocol's signature)
+        """Refuse."""
+        return Refusal(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One model served by one engine, as one manifest says it.
+
+    `span` is what names the deployment (the FROM line, the launch command, the container's name). `arguments` are the
+    words the engine's program gets, without the program itself (None where the form has none); `settings` are the
+    form's own named settings (Modelfile instructions and parameters, JSON fields); `environment` the variables.
+    `hidden` says what else may be set that cannot be seen from here, and why. `facts` carries what one kind of manifest
+    knows and others do not, under names that the kind documents (`document`, `folder`, `storage_uri`, `launcher`).
+    """
+
+    path: str
+    span: Span
+    kind: str
+    engine: str
+    writer: Writer
+    version: Setting | None = None
+    image: Setting | None = None
+    model: Setting | None = None
+    arguments: tuple[Argument, ...] | None = None
+    settings: tuple[Setting, ...] = ()
+    environment: tuple[Setting, ...] = ()
+    hidden: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def named(self, name: str) -> tuple[Setting, ...]:
+        """All settings of that name, in the order of the file."""
+        return tuple(setting for setting in self.settings if setting.name == name)
+
+    def last(self, name: str) -> Setting | None:
+        """The last setting of that name: in every form read here, the one that wins."""
+        found = self.named(name)
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A file (or a text embedded in one) as one kind reads it.
+
+    `text` is the text that all spans of `servings`, `problems` and `comments` count in: always the file's own.
+    """
+
+    path: str
+    kind: str
+    text: str
+    servings: tuple[Serving, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
