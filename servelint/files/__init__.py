@@ -1,0 +1,1 @@
+"""The file system as servelint meets it: hostile, large, and not always readable."""

@@ -1,0 +1,87 @@
+"""What lies beside a manifest: reads sibling files for context, within the root, within limits."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from servelint.text import Source, decode
+
+# A manifest that a person wrote is far smaller; tokenizer files and weights are never read whole.
+SIZE_LIMIT = 8 * 1024 * 1024
+
+
+class UnreadableError(Exception):
+    """A file that cannot be read; the message says why, without the path."""
+
+
+def read_bytes(path: Path, limit: int = SIZE_LIMIT) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes.
+
+    Raises `UnreadableError` with a reason that a person understands. Never blocks on a pipe or a device.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnreadableError((error.strerror or str(error)).lower()) from error
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise UnreadableError("not a regular file")
+            if status.st_size > limit:
+                raise UnreadableError(f"{status.st_size:,} bytes, more than the limit of {limit:,}")
+            return file.read(limit + 1)
+        except OSError as error:
+            raise UnreadableError((error.strerror or str(error)).lower()) from error
+
+
+class Context:
+    """Reads files below `root` by paths relative to the working directory, as findings name them.
+
+    `overlay` holds texts that stand in for files: an editor's buffer, standard input, the result of a fix not yet
+    written. Nothing outside the root is read, through a symlink or otherwise.
+    """
+
+    def __init__(self, root: Path | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
+        self.root = root or Path.cwd()
+        self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}
+        self._seen: dict[str, Source | None] = {}
+
+    @cached_property
+    def _real_root(self) -> str:
+        return os.path.realpath(self.root)
+
+    def _within(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
+
+    def read(self, path: str) -> Source | None:
+        """The file's text, or None where it is not there, not readable, too large, or outside the root."""
+        path = os.path.normpath(path)
+        if path in self._overlay:
+            return decode(self._overlay[path])
+        if path not in self._seen:
+            try:
+                self._seen[path] = decode(read_bytes(Path(path))) if self._within(path) else None
+            except UnreadableError:
+                self._seen[path] = None
+        return self._seen[path]
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder of that path is there and within the root."""
+        path = os.path.normpath(path)
+        return path in self._overlay or (self._within(path) and os.path.exists(path))  # noqa: PTH110 (a plain str)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The names in a folder, sorted; none where it cannot be listed."""
+        folder = os.path.normpath(folder or ".")
+        if not self._within(folder):
+            return ()
+        try:
+            return tuple(sorted(os.listdir(folder)))  # noqa: PTH208 (names, not paths)
+        except OSError:
+            return ()
