@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from importlib import import_module
 
+from servelint.checks.catalogue import is_selected, severity_of
+from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
+from servelint.checks.ignores import apply_ignores
 from servelint.checks.policy import Policy
+from servelint.engines import read_serving, with_model
 from servelint.engines.reading import Reading
 from servelint.files.context import Context
-from servelint.manifests.serving import Serving
+from servelint.formats.problem import Problem
+from servelint.manifests.catalogue import Kind, kind_of
+from servelint.manifests.serving import Manifest, Serving
+from servelint.models.resolve import identify_serving
 from servelint.models.identity import Identity
-
-
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A serving, who its model is, how its engine reads it, and whether it stops (`stops`, `runs-away`, `unknown`)."""
-
-    serving: Serving
-    identity: Identity
-    reading: Reading
-    verdict: str
+from servelint.text import Source, Span, decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,112 @@ class Result:
     findings: tuple[Finding, ...] = ()
     deployments: tuple[Deployment, ...] = ()
     internal: tuple[str, ...] = ()
+    manifest: Manifest | None = None
+
+
+# Which groups of rules look at a kind: a hook that checks a Modelfile need not load the rules of model folders.
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "modelfile": ("terminators", "modelfile_values", "caps", "sampling", "prompts", "faults"),
+    "generation-config": ("model_files", "caps", "sampling"),
+    "env-file": ("env_values", "faults", "caps"),
+    "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
+}
+
+_RULE_OF_PROBLEM = {"syntax": "SL501", "unclosed-quote": "SL503", "duplicate-key": "SL514"}
 
 
 def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool = False) -> Result:
-    """Lint one file's bytes. Never raises; `forced` (the file was named, not found in a folder) lets more kinds in."""
-    raise NotImplementedError
+    """Lint one file's bytes. Never raises; `forced` means that the file was named, not found in a folder."""
+    kind = kind_of(path, data)
+    if kind is None:
+        return Result(path, None, "")
+    source = decode(data)
+    internal: list[str] = []
+    manifest = _read(kind, path, source, context, internal)
+    if manifest is None:
+        return Result(path, None, source.text, internal=tuple(internal))
+    deployments = []
+    found = [_of_problem(path, problem, manifest) for problem in manifest.problems]
+    for serving in manifest.servings:
+        deployment = _deploy(serving, context, internal)
+        if deployment is None:
+            continue
+        deployments.append(deployment)
+        for check in _checks(manifest.kind):
+            try:
+                found.extend(check(deployment, policy))
+            except Exception as error:  # one broken rule must not take the others' findings with it
+                internal.append(_broken(f"{check.__module__}.{check.__name__}", path, error))
+    chosen = _choose(found, policy)
+    if policy.respect_ignores:
+        chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)
+    chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
+    return Result(path, manifest.kind, source.text, tuple(chosen), tuple(deployments), tuple(internal), manifest)
+
+
+def _read(kind: Kind, path: str, source: Source, context: Context, internal: list[str]) -> Manifest | None:
+    try:
+        return kind.read(path, source, context)
+    except Exception as error:  # a reader that breaks on one file must not stop the run
+        internal.append(_broken(kind.reader, path, error))
+        return None
+
+
+def _deploy(serving: Serving, context: Context, internal: list[str]) -> Deployment | None:
+    try:
+        serving = with_model(serving, context)
+        identity = identify_serving(serving)
+        reading = read_serving(serving, identity, context)
+    except Exception as error:  # as above: named, and the other servings go on
+        internal.append(_broken(f"the engine {serving.engine}", serving.path, error))
+        return None
+    return Deployment(serving, identity, reading, verdict_of(identity, reading))
+
+
+def verdict_of(identity: Identity, reading: Reading) -> str:
+    """`stops` where a token that ends this model's turns is in the stop set, `runs-away` where none can be."""
+    tokens = identity.turn or (identity.document if identity.role == "base" else ())
+    if not tokens or not reading.generates:
+        return "unknown"
+    states = [reading.stop_set.holds(token.text, token.id) for token in tokens]
+    if True in states:
+        return "stops"
+    return "unknown" if None in states else "runs-away"
+
+
+def _checks(kind: str) -> list[Check]:
+    checks: list[Check] = []
+    for group in _GROUPS.get(kind, ()):
+        checks.extend(import_module(f"servelint.checks.{group}").CHECKS)
+    return checks
+
+
+def _of_problem(path: str, problem: Problem, manifest: Manifest) -> Finding:
+    from servelint.checks.faults import finding_of_problem
+
+    return finding_of_problem(path, problem, _RULE_OF_PROBLEM.get(problem.sort, "SL501"), manifest)
+
+
+def _choose(findings: Iterable[Finding], policy: Policy) -> list[Finding]:
+    """The findings of the chosen rules, once each, with the severity the user gave their rule."""
+    chosen: dict[tuple[str, Span, str], Finding] = {}
+    for finding in findings:
+        if not is_selected(finding.rule, policy):
+            continue
+        severity = severity_of(finding.rule, finding.severity, policy)
+        if severity is None:
+            continue
+        if severity != finding.severity:
+            finding = replace(finding, severity=severity)
+        chosen.setdefault((finding.rule, finding.span, finding.message), finding)
+    return list(chosen.values())
+
+
+def _broken(what: str, path: str, error: BaseException) -> str:
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return f"{what} broke on {path}: {type(error).__name__}: {error} ({' > '.join(frames[-4:])})"

@@ -1,0 +1,54 @@
+"""What each engine does with flags, environment and files. Knows no formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from servelint.engines.reading import Reading
+    from servelint.files.context import Context
+    from servelint.manifests.serving import Serving
+    from servelint.models.identity import Identity
+
+
+def with_model(serving: Serving, context: Context) -> Serving:
+    """The serving with its model filled in, where only the engine's own parser can tell which words name it."""
+    from dataclasses import replace
+
+    if serving.model is not None or serving.arguments is None and serving.kind != "env-file":
+        return serving
+    if serving.engine == "vllm":
+        from servelint.engines.vllm import model_of
+
+        model = model_of(serving, context)
+    elif serving.engine == "tgi":
+        from servelint.engines.tgi import model_of
+
+        model = model_of(serving)
+    else:
+        return serving
+    return serving if model is None else replace(serving, model=model)
+
+
+def read_serving(serving: Serving, identity: Identity, context: Context) -> Reading:
+    """The serving as its engine reads it. Each engine is loaded when the first serving of it comes."""
+    if serving.kind == "generation-config":
+        from servelint.engines.model_files import read_model_files
+
+        return read_model_files(serving, identity)
+    match serving.engine:
+        case "ollama":
+            from servelint.engines.ollama import read_ollama
+
+            return read_ollama(serving, identity)
+        case "vllm":
+            from servelint.engines.vllm import read_vllm
+
+            return read_vllm(serving, identity, context)
+        case "tgi":
+            from servelint.engines.tgi import read_tgi
+
+            return read_tgi(serving, identity)
+    from servelint.engines.reading import Reading, StopSet
+
+    return Reading(StopSet(unknown=(f"servelint does not know what {serving.engine} does",)))

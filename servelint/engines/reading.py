@@ -104,6 +104,9 @@ class Fault:
     certain: bool = True
     subject: str = ""
     related: tuple[tuple[Span, str], ...] = ()
+    why: str = ""
+    help: str = ""
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

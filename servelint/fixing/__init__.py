@@ -1,0 +1,1 @@
+"""Chooses, orders, applies, re-reads, proves and writes repairs. Knows no rule."""

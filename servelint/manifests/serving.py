@@ -41,7 +41,8 @@ class Argument:
     maps the text to the host and back where the word can be edited. `count` is 1, or None for something that may be any
     number of words (`"$@"`, an unquoted `$EXTRA`). `literal` is False where a variable supplied part of the text.
     `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `string` (part of a string that is
-    split into words).
+    split into words). `node` is the host's own node where it has one; `reference` the name of the one variable that the
+    whole word is, where it is unknown.
     """
 
     text: str | None
@@ -52,6 +53,8 @@ class Argument:
     count: int | None = 1
     literal: bool = True
     form: str = "shell"
+    node: Any = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,13 @@ class Manifest:
     """A file (or a text embedded in one) as one kind reads it.
 
     `text` is the text that all spans of `servings`, `problems` and `comments` count in: always the file's own.
+    `format` is the syntax that a repair must be proven in (`modelfile`, `shell`, `yaml`, `json`, `env`).
     """
 
     path: str
     kind: str
     text: str
+    format: str = ""
     servings: tuple[Serving, ...] = ()
     problems: tuple[Problem, ...] = ()
     comments: tuple[Comment, ...] = ()

@@ -18,18 +18,24 @@ class Embedded:
 
     Insert new lines by an edit that begins with the newline and stands at the end of the line before: so the text
     lands right in indented blocks too, and a missing final newline stays missing.
+
+    `ends` gives the host offset behind each character, for hosts that may write one character in several ways (`<` as
+    `\\u003c` in JSON): there neither `encode` nor the next character's place tells how long it is.
     """
 
     text: str
     offsets: Sequence[int]
     encode: Callable[[str], str | None] | None = None
     refusal: str | None = None
+    ends: Sequence[int] | None = None
 
     def host_span(self, span: Span) -> Span:
         """Where an inner span stands in the host text."""
         start = self.offsets[span.start]
         if span.start == span.end:
             return Span(start, start)
+        if self.ends is not None:
+            return Span(start, self.ends[span.end - 1])
         # The end of a character is where the next one starts, save that what lies between two characters of the inner
         # text (an indent, a closing quote, a continuation) does not belong to the first.
         last = self.offsets[span.end - 1]
@@ -69,7 +75,11 @@ class Embedded:
 
         able = inner_encode is not None and outer_encode is not None
         offsets = [outer.offsets[offset] for offset in self.offsets]
-        return Embedded(self.text, offsets, encode if able else None, self.refusal or outer.refusal)
+        ends = None
+        if self.ends is not None or outer.ends is not None:
+            own = (self.host_span(Span(index, index + 1)) for index in range(len(self.text)))
+            ends = [outer.host_span(span).end for span in own]
+        return Embedded(self.text, offsets, encode if able else None, self.refusal or outer.refusal, ends)
 
 
 def verbatim(text: str, start: int) -> Embedded:

@@ -1,0 +1,25 @@
+"""What a check looks at: one serving with all that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from servelint.checks.finding import Finding
+from servelint.checks.policy import Policy
+from servelint.engines.reading import Reading
+from servelint.manifests.serving import Serving
+from servelint.models.identity import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A serving, who its model is, how its engine reads it, and whether it stops (`stops`, `runs-away`, `unknown`)."""
+
+    serving: Serving
+    identity: Identity
+    reading: Reading
+    verdict: str
+
+
+Check = Callable[[Deployment, Policy], Iterable[Finding]]

@@ -1,0 +1,79 @@
+"""SL5 and its neighbours: what the format's reader or the engine's own parser says against a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from servelint.checks.deployment import Check, Deployment
+from servelint.checks.finding import Finding, Related, Severity
+from servelint.checks.policy import Policy
+from servelint.engines.reading import Fault
+from servelint.formats.problem import Problem
+from servelint.manifests.serving import Manifest
+
+# Which rule speaks for which sort of fault, and how loud when the engine is certain of it.
+_RULES: dict[str, tuple[str, Severity]] = {
+    "unknown-option": ("SL504", "error"),
+    "invalid-value": ("SL505", "error"),
+    "fatal": ("SL505", "error"),
+    "deprecated": ("SL506", "warning"),
+    "removed": ("SL506", "error"),
+    "not-split": ("SL507", "error"),
+    "doubled-entry-point": ("SL507", "error"),
+    "lost-quotes": ("SL508", "error"),
+    "literal-quotes": ("SL508", "error"),
+    "inert": ("SL121", "warning"),
+    "shadowed": ("SL512", "warning"),
+    "conflict": ("SL505", "error"),
+    "no-room": ("SL207", "error"),
+    "cap-name": ("SL205", "error"),
+    "custom-file-drops-ids": ("SL115", "warning"),
+    "ignores-list": ("SL118", "warning"),
+}
+
+
+def check_faults(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """One finding for every fault that the engine's reading brought up."""
+    for fault in deployment.reading.faults:
+        finding = _finding(deployment, fault)
+        if finding is not None:
+            yield finding
+
+
+def _finding(deployment: Deployment, fault: Fault) -> Finding | None:
+    rule, severity = _RULES[fault.sort]
+    if fault.sort == "unknown-option" and not fault.certain and fault.suggestion is None:
+        # Newer than the table, or of a private build: what is near nothing known is nobody's typing error.
+        return None
+    if not fault.certain and severity == "error":
+        severity = "warning"
+    serving = deployment.serving
+    related = tuple(Related(serving.path, span, text) for span, text in fault.related)
+    help_text = fault.help or (f"did you mean {fault.suggestion}?" if fault.suggestion else "")
+    return Finding(
+        rule, severity, fault.path or serving.path, fault.span, fault.message, why=fault.why, help=help_text,
+        related=related,
+    )  # fmt: skip
+
+
+_PROBLEM_HELP = {
+    "SL501": "nothing else in this file is judged before it can be read",
+    "SL503": 'close the quote at the end of a line (`"""` must be the last thing on its line)',
+    "SL514": "keep one of them; readers take the last and say nothing",
+}
+_PROBLEM_WHY = {
+    "SL503": "Everything up to the end of the file becomes part of this value, and the file is refused.",
+    "SL514": "The earlier value has no effect.",
+}
+
+
+def finding_of_problem(path: str, problem: Problem, rule: str, manifest: Manifest) -> Finding:
+    """A fault of syntax as a finding, in the words of the format's own reader."""
+    related = tuple(Related(path, span, text) for span, text in problem.related)
+    return Finding(
+        rule, "error", path, problem.span, problem.message, why=_PROBLEM_WHY.get(rule, manifest.facts.get("why", "")),
+        help=_PROBLEM_HELP.get(rule, ""), related=related,
+    )  # fmt: skip
+
+
+CHECKS: tuple[Check, ...] = (check_faults,)

@@ -1,0 +1,67 @@
+"""SL509: a launch command that ends earlier than its author meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from servelint.checks.deployment import Check, Deployment
+from servelint.checks.finding import Finding, Fix, Related
+from servelint.checks.policy import Policy
+from servelint.formats.shell import Command, Script
+from servelint.text import Edit, Span
+
+
+def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL509: a flag line that is no part of the command above it."""
+    serving = deployment.serving
+    command: Command | None = serving.facts.get("command")
+    script: Script | None = serving.facts.get("document") if command is not None else None
+    if command is None or script is None:
+        return
+    following = _flag_command_behind(command, script)
+    if following is None:
+        return
+    between = script.text[command.span.end : following.span.start]
+    last = command.words[-1].text
+    first = following.words[0].text or ""
+    fix = None
+    if last in (" ", "\t", "\r"):
+        what = "a carriage return" if last == "\r" else "a blank"
+        message = f"the backslash above is followed by {what}, so the command ends there and {first} is run as a program"
+        start = command.words[-1].span.start
+        if last != "\r":
+            end = command.words[-1].span.end
+            while end < len(script.text) and script.text[end] in " \t":
+                end += 1
+            fix = Fix("end the line with the backslash", "safe", (Edit(start + 1, end, ""),))
+    elif "#" in between:
+        message = f"the comment line above ends the command: {first} is run as a program of its own"
+    else:
+        message = f"the line above does not end in a backslash: {first} is run as a program of its own"
+        if not between.strip():
+            fix = Fix("continue the line above with a backslash", "safe", (Edit(command.span.end, command.span.end, " \\"),))
+    yield Finding(
+        "SL509", "error", serving.path, Span(following.span.start, following.words[0].span.end), message,
+        why="The server starts without this flag and everything below it, and nothing says so.",
+        help="end every line of the command but the last with a backslash, and put no comment between",
+        related=(Related(serving.path, command.span, "the command that ends too early"),), fix=fix,
+        no_fix=None if fix else "what stands between the lines must be moved by hand",
+    )  # fmt: skip
+
+
+def _flag_command_behind(command: Command, script: Script) -> Command | None:
+    """The command directly behind on a later line whose program is a flag."""
+    for other in script.commands:
+        if other.span.start < command.span.end or not other.words:
+            continue
+        text = other.words[0].text
+        if text is None or not text.startswith("--"):
+            return None
+        between = script.text[command.span.end : other.span.start]
+        lines = [line.strip() for line in between.replace("\r\n", "\n").split("\n")]
+        plain = all(not line or line.startswith("#") or line in ("\\", "\r") for line in lines)
+        return other if plain and len(lines) > 1 else None
+    return None
+
+
+CHECKS: tuple[Check, ...] = (check_continuation,)

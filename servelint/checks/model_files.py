@@ -1,0 +1,310 @@
+"""SL11x and SL2xx on generation_config.json: which ids end generation, of which type, and for which engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from servelint.checks.deployment import Check, Deployment
+from servelint.checks.finding import Finding, Related
+from servelint.checks.policy import Policy
+from servelint.checks.repairs import excerpt, listing, repair
+from servelint.engines.model_files import plain_ids, token_ids, tokenizer_end
+from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, ModelFolder
+from servelint.manifests.serving import Setting
+from servelint.models.identity import Token
+from servelint.text import Span
+
+_EOS = "eos_token_id"
+
+
+def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL115: the file is read, and it names no end id at all."""
+    if not _first(deployment) or not _readable(deployment) or _eos(deployment) is not None:
+        return
+    serving = deployment.serving
+    folder: ModelFolder | None = serving.facts["folder"]
+    root = serving.facts["file"].document.root
+    if root is None or root.kind != "object":
+        return
+    why = "transformers and vLLM do not look into config.json once this file is there; "
+    if folder is not None and plain_ids(folder.data(CONFIG).get(_EOS)):
+        why += f"the {_EOS} {folder.data(CONFIG)[_EOS]} there is not used."
+    else:
+        why += "generation then ends at the length limit only, or at the tokenizer's own end token on vLLM and TGI."
+    ids = [token.id for token in deployment.identity.terminators if token.id is not None]
+    fix, refusal = None, "the ids that belong here are not known; take them from the model's tokenizer"
+    if ids and deployment.identity.certain and deployment.identity.generates_chat:
+        fix, refusal_text = repair(f"add {_EOS} {ids}", serving.writer.add(_EOS, [ids]))
+        refusal = refusal_text or ""
+    yield Finding(
+        "SL115", "warning", serving.path, serving.span, f"{GENERATION_CONFIG} has no {_EOS}", why=why,
+        help="name the ids that end this model's turns", fix=fix, no_fix=refusal or None,
+    )  # fmt: skip
+
+
+def check_id_types(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL116: something else than an id, or a list of ids."""
+    setting = _eos(deployment)
+    if not _first(deployment) or not _readable(deployment) or setting is None or _well_typed(setting.data):
+        return
+    serving = deployment.serving
+    numbers = _plain_numbers(setting.data)
+    fix, refusal = None, "which id is meant cannot be told from it"
+    if numbers is not None:
+        value = numbers if isinstance(setting.data, list) else numbers[:1]
+        fix, refusal_text = repair("write the ids as whole numbers", serving.writer.replace(setting, value))
+        refusal = refusal_text or ""
+    elif setting.data is None and deployment.identity.generates_chat and deployment.identity.certain:
+        ids = [token.id for token in deployment.identity.terminators if token.id is not None]
+        if ids:
+            fix, refusal_text = repair(f"write {ids}", serving.writer.replace(setting, ids))
+            refusal = refusal_text or ""
+    yield Finding(
+        "SL116", "error", serving.path, setting.span,
+        f"{_EOS} is {_shown(setting.data)}; a whole number or a list of whole numbers belongs here",
+        why=_why_type(setting.data), help="write the token's id as a bare number", fix=fix, no_fix=refusal or None,
+    )  # fmt: skip
+
+
+def _well_typed(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+
+
+def _plain_numbers(value: Any) -> list[int] | None:
+    numbers = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, bool) or item is None:
+            return None
+        if isinstance(item, int):
+            numbers.append(item)
+        elif isinstance(item, float) and item.is_integer() and 0 <= item < 1e9:
+            numbers.append(int(item))
+        elif isinstance(item, str) and item.strip().isascii() and item.strip().isdigit() and len(item.strip()) < 10:
+            numbers.append(int(item))
+        else:
+            return None
+    return numbers or None
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    return excerpt(json.dumps(value, ensure_ascii=False), 50)
+
+
+def _why_type(value: Any) -> str:
+    if value is None:
+        return "Nothing ends generation but the length limit: null is no end id, and config.json is not asked."
+    if isinstance(value, bool):
+        return "Python takes true for the id 1, which is some other token."
+    if isinstance(value, str):
+        return "vLLM takes a text apart into characters, transformers fails on it: no answer ends where it should."
+    if isinstance(value, list):
+        return "An id that is not a whole number never equals a token, so it ends nothing."
+    return "vLLM fails on every request with a TypeError."
+
+
+def check_turn_end(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL113: the id that ends this model's turns is not among those that transformers stops on."""
+    serving, identity = deployment.serving, deployment.identity
+    setting = _eos(deployment)
+    if not _first(deployment) or not _readable(deployment) or setting is None or not identity.generates_chat:
+        return
+    if not _well_typed(setting.data):
+        return
+    turn = _turn_with_ids(deployment)
+    ids = plain_ids(setting.data)
+    if not turn or any(token.id in ids for token in turn):
+        return
+    token = turn[0]
+    assert token.id is not None
+    fix, refusal = repair(
+        f"add {token.id} ({token.text})", serving.writer.add_id(setting, token.id, first=True)  # type: ignore[attr-defined]
+    )
+    own = tokenizer_end(serving.facts["folder"], identity)
+    engines = "transformers does not stop there"
+    if own is not None and own.value == token.id:
+        engines += "; vLLM does, by the tokenizer's own end token"
+    elif own is not None:
+        engines += f"; neither does vLLM, whose tokenizer ends at {own.value}"
+    yield Finding(
+        "SL113", "error" if identity.certain else "warning", serving.path, setting.span,
+        f"{token.text} ({token.id}) ends this model's turns and is not in {_EOS} {_shown(setting.data)}",
+        why=f"By {identity.source}: {engines}, and the answer runs on into the user's next turn.",
+        help=f"add {token.id}", fix=fix, no_fix=refusal,
+    )  # fmt: skip
+
+
+def _turn_with_ids(deployment: Deployment) -> list[Token]:
+    folder: ModelFolder | None = deployment.serving.facts["folder"]
+    known = token_ids(folder) if folder is not None else {}
+    return [
+        Token(token.text, known.get(token.text, token.id))
+        for token in deployment.identity.turn
+        if known.get(token.text, token.id) is not None
+    ]
+
+
+def check_not_terminators(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL114: an id that is no terminator of this vocabulary, or lies outside of it."""
+    serving, identity = deployment.serving, deployment.identity
+    setting = _eos(deployment)
+    if not _first(deployment) or not _readable(deployment) or setting is None:
+        return
+    folder: ModelFolder | None = serving.facts["folder"]
+    size = folder.data(CONFIG).get("vocab_size") if folder is not None else None
+    ends = {token.id for token in identity.terminators}
+    texts = {token.id: token.text for token in identity.vocabulary}
+    ids = plain_ids(setting.data)
+    for value in dict.fromkeys(ids):
+        if isinstance(size, int) and not isinstance(size, bool) and not 0 <= value < size:
+            message = f"{value} is outside the vocabulary of {size} tokens"
+        elif value < 0:
+            message = f"{value} is no token id"
+        elif identity.family is None or not identity.certain or not ends or ends & set(ids) or None in ends:
+            continue
+        elif value in ends:
+            continue
+        else:
+            named = f" ({texts[value]})" if value in texts else ""
+            message = f"{value}{named} ends nothing in {identity.family}"
+        wanted = [token.id for token in identity.terminators if token.id is not None]
+        fix, refusal = None, None
+        if wanted and identity.certain:
+            fix, refusal = repair(f"write {wanted}", serving.writer.replace(setting, wanted), "unsafe")
+        yield Finding(
+            "SL114", "error", serving.path, setting.span, message,
+            why="The model never writes this token at the end of a turn, so generation goes on to the length limit.",
+            help=f"the ends of {identity.family} are {listing([f'{t.id} ({t.text})' for t in identity.terminators])}"
+            if identity.family
+            else "take the id from the model's tokenizer",
+            fix=fix, no_fix=refusal,
+        )  # fmt: skip
+
+
+def check_hidden_cap(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL203: a cap that every request inherits from the model's own file."""
+    cap = deployment.reading.cap
+    if not _first(deployment) or cap is None or cap.value < 1:
+        return
+    yield Finding(
+        "SL203", "note", deployment.serving.path, cap.span or deployment.serving.span,
+        f"max_new_tokens {cap.value} is inherited by every server that loads this folder",
+        why=(
+            "vLLM up to 0.16 caps every request with it, later versions those that send no max_tokens; the base "
+            "checkpoints of several families carry such a value and fine-tunes keep it."
+        ),
+        help="remove it from the folder if your clients send their own limit",
+    )  # fmt: skip
+
+
+def check_banned_ends(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL112: the end token is suppressed, or not allowed before the cap."""
+    if not _first(deployment) or not _readable(deployment):
+        return
+    serving = deployment.serving
+    ids = set(plain_ids(_eos_data(deployment)))
+    suppressed = serving.last("suppress_tokens")
+    banned = ids & set(plain_ids(suppressed.data)) if suppressed is not None and isinstance(suppressed.data, list) else set()
+    if suppressed is not None and banned:
+        yield Finding(
+            "SL112", "error", serving.path, suppressed.span,
+            f"suppress_tokens bans {listing([str(value) for value in sorted(banned)])}, which {_EOS} names as an end",
+            why="The model can never write its end token, so every answer runs to the length limit.",
+            help="take the id out of suppress_tokens",
+        )  # fmt: skip
+    least, most = serving.last("min_new_tokens"), serving.last("max_new_tokens")
+    if least is None or most is None or not _is_count(least.data) or not _is_count(most.data) or least.data < most.data:
+        return
+    related = (Related(serving.path, most.span, f"the cap is {most.data}"),)
+    yield Finding(
+        "SL112", "error", serving.path, least.span,
+        f"min_new_tokens {least.data} bans the end token up to the cap of {most.data}",
+        why="Every answer gets exactly as long as the cap.", help="lower min_new_tokens", related=related,
+    )  # fmt: skip
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_schema(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL513: a field of the wrong type, or out of range."""
+    serving = deployment.serving
+    if not _first(deployment) or not _readable(deployment):
+        return
+    file = serving.facts["file"]
+    for error in _validator().iter_errors(file.data):
+        path = list(error.absolute_path)
+        if path[:1] == [_EOS]:
+            # SL116 says it better.
+            continue
+        span = _span_of(deployment, path)
+        name = ".".join(str(part) for part in path) or GENERATION_CONFIG
+        yield Finding(
+            "SL513", "error", serving.path, span, f"{name} is {_shown(error.instance)}; {_expected(error)}",
+            why="Readers take the value as it stands, and fail or misbehave at the first request.",
+            help="write a value of the right type",
+        )  # fmt: skip
+
+
+@cache
+def _validator() -> Any:
+    # jsonschema costs more to import than a hook spends on a Modelfile: only this kind pays for it.
+    import json
+
+    from jsonschema import Draft202012Validator
+
+    from servelint.data import data_folder
+
+    text = (data_folder() / "schemas/generation_config.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+def _expected(error: Any) -> str:
+    if error.validator == "type":
+        kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        return f"{listing([str(kind) for kind in kinds])} is expected"
+    if error.validator in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
+        words = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
+        return f"{words[error.validator]} {error.validator_value} is expected"
+    if error.validator == "enum":
+        return f"one of {listing([_shown(value) for value in error.validator_value])} is expected"
+    return excerpt(str(error.message), 100)
+
+
+def _span_of(deployment: Deployment, path: list[Any]) -> Span:
+    setting = deployment.serving.last(str(path[0])) if path else None
+    return setting.span if setting is not None else deployment.serving.span
+
+
+def _first(deployment: Deployment) -> bool:
+    # The file yields a serving for each engine; what is wrong with it is said once.
+    return deployment.serving.engine == "transformers"
+
+
+def _readable(deployment: Deployment) -> bool:
+    return bool(deployment.reading.facts.get("readable"))
+
+
+def _eos(deployment: Deployment) -> Setting | None:
+    return deployment.serving.last(_EOS)
+
+
+def _eos_data(deployment: Deployment) -> Any:
+    setting = _eos(deployment)
+    return setting.data if setting is not None else None
+
+
+CHECKS: tuple[Check, ...] = (
+    check_lost_ids,
+    check_id_types,
+    check_turn_end,
+    check_not_terminators,
+    check_hidden_cap,
+    check_banned_ends,
+    check_schema,
+)

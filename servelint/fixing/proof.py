@@ -1,0 +1,191 @@
+"""Proves a repair by reading the new text: only what the edits touch may differ, and no comment may be lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from servelint.checks.run import Result
+from servelint.manifests.serving import Manifest
+from servelint.text import Edit, Span
+
+# What a document says, as pairs of a place and a value, in order; `touched` tells whether an edit lies there.
+Statement = tuple[Hashable, Any]
+
+
+def unexpected_change(before: Result, after: Result, edits: Sequence[Edit]) -> str | None:
+    """Why the new text must not be written, or None when its difference is exactly the edits' own."""
+    old, new = before.manifest, after.manifest
+    if old is None or new is None or old.kind != new.kind:
+        return "the new text is no longer read as what it was"
+    if len(new.problems) > len(old.problems):
+        return f"the new text cannot be read: {new.problems[0].message}"
+    lost = Counter(_comment(c.text) for c in old.comments) - Counter(_comment(c.text) for c in new.comments)
+    if lost:
+        return f"the comment {next(iter(lost))!r} would be lost"
+    prove = _PROOFS.get(old.format)
+    return prove(old, new, edits) if prove else None
+
+
+def _comment(text: str) -> str:
+    return text.strip()
+
+
+def _touches(span: Span, edits: Sequence[Edit]) -> bool:
+    return any(edit.start <= span.end and span.start <= edit.end for edit in edits)
+
+
+def _prove_modelfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    """Every instruction that no edit touches must still stand there, in its order."""
+    kept = [i for i in old.facts["document"].instructions if not _inside(i.span, edits)]
+    following = iter(new.facts["document"].instructions)
+    for instruction in kept:
+        wanted = (instruction.name, instruction.value)
+        if not any((other.name, other.value) == wanted for other in following):
+            return f"the instruction {instruction.keyword} {instruction.value[:40]!r} would change"
+    return None
+
+
+def _inside(span: Span, edits: Sequence[Edit]) -> bool:
+    """Whether an edit changes characters within the span; an insertion at its edge does not."""
+    return any(
+        (edit.start < span.end and span.start < edit.end) or (edit.start == edit.end and span.start < edit.start < span.end)
+        for edit in edits
+    )
+
+
+def _prove_env(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    kept = [entry for entry in old.facts["document"].entries if not _touches(entry.span, edits)]
+    following = iter(new.facts["document"].entries)
+    for entry in kept:
+        if not any((other.name, other.raw) == (entry.name, entry.raw) for other in following):
+            return f"the variable {entry.name} would change"
+    return None
+
+
+def _prove_shell(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    kept = [c for c in old.facts["document"].commands if not _touches(c.span, edits)]
+    following = iter(new.facts["document"].commands)
+    for command in kept:
+        words = [word.text for word in command.words]
+        if not any([word.text for word in other.words] == words for other in following):
+            return f"the command {' '.join(word or '…' for word in words)[:60]!r} would change"
+    return None
+
+
+def _prove_json(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    import json
+
+    from servelint.formats.json import read_json
+    from servelint.formats.json import plain as plain_json
+
+    document = read_json(old.text)
+    try:
+        after = json.loads(new.text)
+    except ValueError as error:
+        return f"the new text is not JSON: {error}"
+    if document.root is None or not document.strict:
+        return None
+    allowed = _touched_json(document.root, edits)
+    return _differences(plain_json(document.root), after, allowed)
+
+
+def _touched_json(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
+    """The paths of the smallest values that hold each edit."""
+    paths = []
+    for edit in edits:
+        node, path = root, ()
+        while True:
+            for key, child, span in _json_children(node):
+                if span.start <= edit.start and edit.end <= span.end:
+                    node, path = child, (*path, key)
+                    break
+            else:
+                break
+        paths.append(path)
+    return paths
+
+
+def _json_children(node: Any) -> list[tuple[Any, Any, Span]]:
+    if node.kind == "object":
+        return [(entry.name, entry.value, entry.span) for entry in node.members]
+    if node.kind == "array":
+        return [(index, item, item.span) for index, item in enumerate(node.items)]
+    return []
+
+
+def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    from servelint.formats.yaml import plain, read_yaml
+
+    before, after = plain(old.text), plain(new.text)
+    if len(before) != len(after):
+        return "the new text has another number of documents"
+    documents = read_yaml(old.text).documents
+    for index, (one, other) in enumerate(zip(before, after, strict=True)):
+        root = documents[index] if index < len(documents) else None
+        allowed = [] if root is None else _touched_yaml(root, edits)
+        reason = _differences(one, other, allowed)
+        if reason:
+            return reason
+    return None
+
+
+def _touched_yaml(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
+    paths = []
+    for edit in edits:
+        if edit.end < root.span.start or edit.start > root.span.end + 1:
+            continue
+        node, path = root, ()
+        while True:
+            for key, child in _yaml_children(node):
+                if child.alias_span is None and child.span.start <= edit.start and edit.end <= child.span.end:
+                    if child.kind != "scalar" and edit.start == edit.end and edit.start in (child.span.start, child.span.end):
+                        pass
+                    node, path = child, (*path, key)
+                    break
+            else:
+                break
+        # An item that is added or split changes the list that holds it.
+        paths.append(path[:-1] if path and isinstance(path[-1], int) else path)
+    return paths
+
+
+def _yaml_children(node: Any) -> list[tuple[Any, Any]]:
+    if node.kind == "mapping":
+        return [(key.text, value) for key, value in node.items if value is not None]
+    if node.kind == "sequence":
+        return list(enumerate(node.items))
+    return []
+
+
+def _differences(one: Any, other: Any, allowed: Sequence[tuple[Any, ...]]) -> str | None:
+    """Why two documents differ where they must not, or None. `allowed` are paths below which they may."""
+    stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(one, other, ())]
+    while stack:
+        left, right, path = stack.pop()
+        if path in allowed:
+            continue
+        if isinstance(left, dict) and isinstance(right, dict):
+            missing = [key for key in (*left, *right) if key not in left or key not in right]
+            if missing:
+                return f"{_dotted((*path, missing[0]))} would come or go"
+            stack.extend((left[key], right[key], (*path, str(key) if not isinstance(key, str) else key)) for key in left)
+        elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+            stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=True)))
+        elif left != right and left == left or type(left) is not type(right):  # noqa: PLR0124 (NaN is not itself)
+            return f"{_dotted(path)} would change from {left!r} to {right!r}"
+    return None
+
+
+def _dotted(path: tuple[Any, ...]) -> str:
+    return ".".join(str(part) for part in path) or "the whole document"
+
+
+_PROOFS: dict[str, Callable[[Manifest, Manifest, Sequence[Edit]], str | None]] = {
+    "modelfile": _prove_modelfile,
+    "env": _prove_env,
+    "shell": _prove_shell,
+    "json": _prove_json,
+    "yaml": _prove_yaml,
+}

@@ -1,0 +1,181 @@
+"""Repairs one file: chooses fixes, applies them, reads the new text again, and keeps only what is proven."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from servelint.checks.finding import RANK, Finding, Fix
+from servelint.checks.policy import Policy
+from servelint.checks.run import Result, lint
+from servelint.files.context import Context
+from servelint.fixing.proof import unexpected_change
+from servelint.text import Edit, Source, apply_edits, decode
+
+MOST_PASSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a repair made of one file: bytes before and after, what was fixed, and what was left and why.
+
+    `result` is the lint of the text after.
+    """
+
+    path: str
+    before: bytes
+    after: bytes
+    fixed: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
+    result: Result
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+def fix_file(path: str, data: bytes, context: Context, policy: Policy, *, unsafe: bool = False) -> Repair:
+    """Repair one file's bytes; writes nothing.
+
+    Each pass applies every fix that does not overlap an earlier one, and reads the new text: a pass that is not proven
+    is taken apart, and only the fixes that are proven one by one stay. Ends when nothing is left to fix, after
+    `MOST_PASSES` passes, or when a text comes back that was there before.
+    """
+    current = data
+    result = lint(path, current, context, policy, forced=True)
+    fixed: list[Finding] = []
+    refused: dict[tuple[str, str], str] = {}
+    seen = {current}
+    for _ in range(MOST_PASSES):
+        chosen = [f for f in result.findings if _applies(f, unsafe) and _key(f) not in refused]
+        if not chosen:
+            break
+        source = decode(current)
+        step = _apply(path, source, result, chosen, context, policy)
+        if step.after is None or step.after in seen:
+            refused.update(step.refused)
+            if step.after is not None:
+                refused.update({_key(f): "its repair leads back to an earlier text" for f in step.fixed})
+            continue
+        refused.update(step.refused)
+        fixed.extend(step.fixed)
+        current, result = step.after, step.result
+        seen.add(current)
+    left = tuple((finding, _why_left(finding, unsafe, refused)) for finding in result.findings)
+    return Repair(path, data, current, tuple(fixed), left, result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    after: bytes | None
+    result: Result
+    fixed: tuple[Finding, ...]
+    refused: dict[tuple[str, str], str]
+
+
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.rule, finding.message
+
+
+def _applies(finding: Finding, unsafe: bool) -> bool:
+    if finding.fix is None:
+        return False
+    return finding.fix.safety == "safe" or (unsafe and finding.fix.safety == "unsafe")
+
+
+def _why_left(finding: Finding, unsafe: bool, refused: dict[tuple[str, str], str]) -> str:
+    reason = refused.get(_key(finding))
+    if reason:
+        return reason
+    if finding.fix is None:
+        return finding.no_fix or "no repair that is right in every case"
+    if finding.fix.safety == "unsafe" and not unsafe:
+        return "changes what is served; apply it with --unsafe-fixes"
+    return "shown only, to be made by hand"
+
+
+def _apply(
+    path: str, source: Source, result: Result, chosen: list[Finding], context: Context, policy: Policy
+) -> _Step:
+    together = _without_overlaps(chosen)
+    step = _attempt(path, source, result, together, context, policy)
+    if step.after is not None or len(together) == 1:
+        return step
+    # Something in the batch is not proven: take the fixes one by one, each on top of those that were.
+    refused: dict[tuple[str, str], str] = {}
+    kept: list[Finding] = []
+    best = step
+    for finding in together:
+        trial = _attempt(path, source, result, [*kept, finding], context, policy)
+        if trial.after is None:
+            refused.update({_key(finding): trial.refused.get(_key(finding), "its repair could not be proven")})
+            continue
+        kept.append(finding)
+        best = trial
+    return _Step(best.after, best.result, tuple(kept), refused)
+
+
+def _without_overlaps(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings whose edits do not overlap those of an earlier, more severe one; same edits go together."""
+    taken: set[Edit] = set()
+    chosen: list[Finding] = []
+    for finding in sorted(findings, key=lambda f: (-RANK[f.severity], f.span.start, f.rule)):
+        fix = finding.fix
+        assert fix is not None
+        fresh = [edit for edit in fix.edits if edit not in taken]
+        if any(_overlap(edit, other) for edit in fresh for other in taken):
+            continue
+        taken.update(fresh)
+        chosen.append(finding)
+    return sorted(chosen, key=lambda f: f.span.start)
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    if one.start == one.end == other.start == other.end:
+        # Two insertions at one place: which comes first is not decided, so they take turns.
+        return True
+    return one.start < other.end and other.start < one.end
+
+
+def _attempt(
+    path: str, source: Source, result: Result, findings: list[Finding], context: Context, policy: Policy
+) -> _Step:
+    def refuse(reason: str) -> _Step:
+        return _Step(None, result, (), {_key(finding): reason for finding in findings})
+
+    edits = [edit for finding in findings if finding.fix for edit in finding.fix.edits]
+    text = apply_edits(source.text, edits)
+    if text == source.text:
+        return refuse("its repair changes nothing")
+    after = source.encode(text)
+    again = lint(path, after, context, policy, forced=True)
+    reason = unexpected_change(result, again, edits) or _not_better(result, again, findings)
+    if reason:
+        return refuse(f"its repair could not be proven: {reason}")
+    return _Step(after, again, tuple(findings), {})
+
+
+def _not_better(before: Result, after: Result, findings: list[Finding]) -> str | None:
+    """Why the new text is no better, or None: what was repaired must be gone, and nothing as bad may have come."""
+    if after.internal and not before.internal:
+        return "servelint itself failed on the new text"
+    old = Counter(_key(finding) for finding in before.findings)
+    new = Counter(_key(finding) for finding in after.findings)
+    for finding in findings:
+        if new[_key(finding)] >= old[_key(finding)]:
+            return f"{finding.rule} would still be reported"
+    worst = max(RANK[finding.severity] for finding in findings)
+    old_rules = Counter(finding.rule for finding in before.findings)
+    new_rules = Counter(finding.rule for finding in after.findings)
+    for finding in after.findings:
+        came = new_rules[finding.rule] > old_rules[finding.rule]
+        if came and RANK[finding.severity] >= worst and _key(finding) not in old:
+            return f"{finding.rule} would be reported instead ({finding.message})"
+    return None
+
+
+def describe(fix: Fix) -> str:
+    """A fix's title with its safety, for a report."""
+    return fix.title if fix.safety == "safe" else f"{fix.title} ({fix.safety})"

@@ -1,0 +1,163 @@
+"""The kinds of manifest: one entry each, from which detection, the hooks, the documentation and tests are made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from servelint.files.context import Context
+    from servelint.manifests.serving import Manifest
+    from servelint.text import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of manifest.
+
+    `named` tests the base name and `sniffs` the bytes: both must agree, and both may let too much through, never too
+    little. `reader` is `module:function`, called with path, source and context; it gives None where the file turns out
+    to be something else. `files` is the regular expression of paths for the pre-commit hook.
+    """
+
+    name: str
+    title: str
+    reader: str
+    files: str
+    named: Callable[[str], bool]
+    sniffs: Callable[[bytes], bool]
+
+    def read(self, path: str, source: Source, context: Context) -> Manifest | None:
+        """Read a file as this kind; None where it is not of it after all."""
+        module, _, function = self.reader.partition(":")
+        manifest: Manifest | None = getattr(import_module(module), function)(path, source, context)
+        return manifest
+
+
+_NOT_MODELFILES = (
+    ".md", ".rst", ".html", ".py", ".go", ".rs", ".js", ".ts", ".tsx", ".json", ".yaml", ".yml", ".toml", ".png", ".svg",
+    ".lua", ".vim", ".java", ".rb", ".php", ".c", ".h", ".cpp", ".css", ".sh", ".ps1", ".lock", ".snap", ".j2", ".tmpl",
+    ".tpl",
+)  # fmt: skip
+_SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
+_ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"ollama")
+_KUBERNETES_MARKERS = (
+    b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
+)  # fmt: skip
+
+
+def _is_modelfile_name(name: str) -> bool:
+    lowered = name.lower()
+    if "modelfile" not in lowered or lowered.endswith(_NOT_MODELFILES):
+        return False
+    before, _, after = lowered.partition("modelfile")
+    return (not before or before[-1] in ".-_ ") and (not after or after[0] in ".-_ ")
+
+
+def _is_generation_config(data: bytes) -> bool:
+    if b"eos_token_id" not in data and b"transformers_version" not in data:
+        # A file of that name which lost its ids is still a generation_config.json; the name has brought it here.
+        return True
+    return not any(key in data for key in (b'"architectures"', b'"hidden_size"', b'"tokenizer_class"'))
+
+
+def _names_generation_config(name: str) -> bool:
+    lowered = name.lower()
+    return lowered.endswith(".json") and "generation_config" in lowered
+
+
+def _is_loose_generation_config(data: bytes) -> bool:
+    """A generation config under another name: what transformers writes has its version and ids, and no architecture."""
+    return (
+        b'"transformers_version"' in data
+        and b"_token_id" in data
+        and not any(key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"'))
+    )
+
+
+def _is_env_name(name: str) -> bool:
+    lowered = name.lower()
+    return lowered == "env" or lowered.startswith(".env") or ".env" in lowered or lowered.endswith((".envfile", "_env"))
+
+
+def _has_launcher_variables(data: bytes) -> bool:
+    return b"MODEL_ID" in data or b"_TOTAL_TOKEN" in data or b"MAX_INPUT_" in data or b"MAX_BATCH_" in data
+
+
+def _is_shell(data: bytes) -> bool:
+    lowered = data.lower()
+    return any(marker in lowered for marker in _ENGINE_MARKERS)
+
+
+def _is_extensionless_shell(data: bytes) -> bool:
+    head = data[:80].split(b"\n", 1)[0]
+    return head.startswith(b"#!") and (b"sh" in head) and _is_shell(data)
+
+
+def _is_kubernetes(data: bytes) -> bool:
+    return b"apiVersion" in data and b"kind" in data and any(marker in data for marker in _KUBERNETES_MARKERS)
+
+
+def _always(_: bytes) -> bool:
+    return True
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "modelfile", "Ollama Modelfile", "servelint.manifests.modelfile:read",
+        r"(?i)(^|[/._ -])modelfile($|[._ -][^/]*$)", _is_modelfile_name, _always,
+    ),
+    Kind(
+        "generation-config", "generation_config.json with its model folder", "servelint.manifests.generation_config:read",
+        r"(?i)generation_config[^/]*\.json$", _names_generation_config, _is_generation_config,
+    ),
+    Kind(
+        "generation-config", "generation config under another name", "servelint.manifests.generation_config:read",
+        r"\.json$", lambda name: name.endswith(".json"), _is_loose_generation_config,
+    ),
+    Kind(
+        "env-file", "TGI environment file", "servelint.manifests.env_file:read",
+        r"(^|/)[^/]*\.?env([._][^/]*)?$", _is_env_name, _has_launcher_variables,
+    ),
+    Kind(
+        "launch-script", "shell script that launches an engine", "servelint.manifests.launch_script:read",
+        r"\.(sh|bash|ksh|zsh)$", lambda name: name.endswith(_SHELL_NAMES), _is_shell,
+    ),
+    Kind(
+        "launch-script", "script without an extension, by its first line", "servelint.manifests.launch_script:read",
+        r"(^|/)[^/.]+$", lambda name: "." not in name, _is_extensionless_shell,
+    ),
+    Kind(
+        "kubernetes", "Kubernetes workload, KServe InferenceService or runtime", "servelint.manifests.kubernetes:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_kubernetes,
+    ),
+)  # fmt: skip
+
+_OF_A_NAMELESS_TEXT: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+    ("kubernetes", _is_kubernetes),
+    ("generation-config", _is_loose_generation_config),
+    ("launch-script", lambda data: data.startswith(b"#!") and _is_shell(data)),
+    ("modelfile", lambda data: b"FROM" in data.upper()),
+)
+
+
+def kind_of(path: str, data: bytes) -> Kind | None:
+    """The kind of a file by its name and bytes, None where it is no manifest that servelint knows.
+
+    UTF-16 text is sniffed without its zero bytes. A text without a name (`-`) is judged by its bytes alone.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.replace(b"\0", b"")
+    name = os.path.basename(path)  # noqa: PTH119 (a plain str: this runs for every file of a tree)
+    if path == "-":
+        wanted = next((kind for kind, sniffs in _OF_A_NAMELESS_TEXT if sniffs(data)), None)
+        return next((kind for kind in KINDS if kind.name == wanted), None)
+    return next((kind for kind in KINDS if kind.named(name) and kind.sniffs(data)), None)
+
+
+def may_be_manifest(name: str) -> bool:
+    """Whether a base name alone lets any kind in: a walk need not read the other files."""
+    return any(kind.named(name) for kind in KINDS)
