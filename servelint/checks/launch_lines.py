@@ -18,10 +18,11 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     script: Script | None = serving.facts.get("document") if command is not None else None
     if command is None or script is None:
         return
-    following = _flag_command_behind(command, script)
+    text: str = serving.facts["text"]
+    following = _flag_command_behind(command, script, text)
     if following is None:
         return
-    between = script.text[command.span.end : following.span.start]
+    between = text[command.span.end : following.span.start]
     last = command.words[-1].text
     first = following.words[0].text or ""
     fix = None
@@ -31,7 +32,7 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
         start = command.words[-1].span.start
         if last != "\r":
             end = command.words[-1].span.end
-            while end < len(script.text) and script.text[end] in " \t":
+            while end < len(text) and text[end] in " \t":
                 end += 1
             fix = Fix("end the line with the backslash", "safe", (Edit(start + 1, end, ""),))
     elif "#" in between:
@@ -49,15 +50,15 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     )  # fmt: skip
 
 
-def _flag_command_behind(command: Command, script: Script) -> Command | None:
+def _flag_command_behind(command: Command, script: Script, text: str) -> Command | None:
     """The command directly behind on a later line whose program is a flag."""
     for other in script.commands:
         if other.span.start < command.span.end or not other.words:
             continue
-        text = other.words[0].text
-        if text is None or not text.startswith("--"):
+        program = other.words[0].text
+        if program is None or not program.startswith("--"):
             return None
-        between = script.text[command.span.end : other.span.start]
+        between = text[command.span.end : other.span.start]
         lines = [line.strip() for line in between.replace("\r\n", "\n").split("\n")]
         plain = all(not line or line.startswith("#") or line in ("\\", "\r") for line in lines)
         return other if plain and len(lines) > 1 else None

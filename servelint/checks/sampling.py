@@ -22,9 +22,14 @@ def check_greedy_thinking(deployment: Deployment, policy: Policy) -> Iterator[Fi
         greedy = (name == "temperature" and _number(value) == 0.0) or (name == "do_sample" and value is False)
         if not greedy:
             continue
+        from servelint.models.families import greedy_advice
+
+        advice = greedy_advice(identity)
+        if advice not in ("forbidden", "discouraged"):
+            return
         shown = f"{name} {value}" if not isinstance(value, bool) else "do_sample false"
         yield Finding(
-            "SL401", "warning", path or serving.path, span,
+            "SL401", "warning" if advice == "forbidden" else "note", path or serving.path, span,
             f"{shown} decodes greedily, and this is a reasoning model ({identity.family})",
             why="Its authors warn of endless repetition under greedy decoding; no stop setting ends such a loop.",
             help="use the sampling values of the model card (for Qwen3 with thinking: temperature 0.6, top_p 0.95)",

@@ -47,6 +47,9 @@ def meant_texts(deployment: Deployment) -> set[str]:
 
 def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL101, and SL103 where only an unread file pins the terminator."""
+    if policy.strict and _is_unpinned_guess(deployment):
+        yield _unpinned(deployment, list(deployment.identity.turn))
+        return
     meant = meant_texts(deployment)
     missing = [token for token in missing_terminators(deployment) if token.text not in meant]
     if not missing:
@@ -73,6 +76,14 @@ def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator
         "SL101", severity, serving.path, stops[-1].whole if listed else serving.span, message,
         why=why, help=f"add {names} to the stops", fix=fix, no_fix=refusal,
     )  # fmt: skip
+
+
+def _is_unpinned_guess(deployment: Deployment) -> bool:
+    """Whether the family is known but not the role, no stop is listed, and files that were not read decide."""
+    identity, reading = deployment.identity, deployment.reading
+    if identity.role != "unknown" or not identity.turn or _stops(deployment) or not reading.generates:
+        return False
+    return reading.reads_model_ids and not any(reading.stop_set.holds(t.text, t.id) for t in identity.turn)
 
 
 def _why_listed(deployment: Deployment) -> str:
@@ -152,6 +163,13 @@ def check_lookalikes(deployment: Deployment, policy: Policy) -> Iterator[Finding
             continue
         candidates = lookalike(setting.value, identity)
         if not candidates:
+            if _is_placeholder(setting.value):
+                yield Finding(
+                    "SL105", "warning", serving.path, setting.span,
+                    f"{excerpt(setting.value)} is the name of a slot in a tokenizer's configuration, not a token",
+                    why="Generation never produces this text, so the stop never matches.",
+                    help="write the token that the model's tokenizer_config.json has in this slot",
+                )  # fmt: skip
             continue
         names = listing([token.text for token in candidates])
         sole = candidates[0].text if len(candidates) == 1 else None
@@ -171,6 +189,13 @@ def check_lookalikes(deployment: Deployment, policy: Policy) -> Iterator[Finding
             help=f"write {sole}" if sole else "write the token exactly as the model's tokenizer has it",
             fix=fix, no_fix=refusal,
         )  # fmt: skip
+
+
+_SLOTS = frozenset({"eostoken", "eostokenid", "bostoken", "padtoken", "stoptoken", "endtoken", "eottoken", "stopword"})
+
+
+def _is_placeholder(value: str) -> bool:
+    return "".join(character for character in value.lower() if character.isalnum()) in _SLOTS
 
 
 def check_foreign_tokens(deployment: Deployment, policy: Policy) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ def with_model(serving: Serving, context: Context) -> Serving:
     """The serving with its model filled in, where only the engine's own parser can tell which words name it."""
     from dataclasses import replace
 
-    if serving.model is not None or serving.arguments is None and serving.kind != "env-file":
+    if serving.model is not None or (serving.arguments is None and serving.kind != "env-file"):
         return serving
     if serving.engine == "vllm":
         from servelint.engines.vllm import model_of

@@ -814,6 +814,8 @@ class _Parser:
                 unknown = True
                 continue
             data, problem = convert(flag, value.text)
+            if data == -1 and not self._knows_auto(flag, value.text):
+                problem = ("invalid", f"invalid int value: {value.text!r}")
             if problem is None:
                 converted.append(data)
                 continue
@@ -841,6 +843,12 @@ class _Parser:
         if not failed:
             self.values[flag.key] = None if unknown else data
 
+    def _knows_auto(self, flag: Flag, text: str) -> bool:
+        """`--max-model-len auto` came after 0.13.0."""
+        if flag.kind != "human-integer-or-auto" or text.strip() == "-1":
+            return True
+        return not before(self.version, "0.13.0.post1")
+
     def _stored(self, flag: Flag, converted: list[Any], given: bool) -> Any:
         if flag.kind == "appended":
             gathered: list[Any] = self.values.get(flag.key) or []
@@ -861,8 +869,6 @@ class _Parser:
 
     def _is_certain(self, flag: Flag, sort: str, text: str) -> bool:
         """Whether the table's kind of value holds for this version: it is that of the newest one with the flag."""
-        if flag.kind == "human-integer-or-auto" and text.strip().lower() in ("auto", "-1"):
-            return bool(before(self.version, "0.13.0.post1"))
         if "integer" in flag.kind or flag.kind == "number":
             return not self.is_newer
         if sort == "json" and text[:1] in ("{", "'", '"'):

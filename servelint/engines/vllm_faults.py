@@ -717,6 +717,9 @@ def nearest_option(word: str, mask: int) -> str | None:
         if name == lowered or name.replace("-", "") == squeezed:
             return name
     for name in difflib.get_close_matches(lowered, names, 3, 0.82):
+        # `--max-model-length`: the right word, written out or in the plural.
+        if lowered.startswith(name) and len(lowered) - len(name) <= 3:
+            return name
         if _distance(lowered, name, 3) <= (1 if len(name) < 9 else 2 if len(name) < 16 else 3):
             return name
     return None

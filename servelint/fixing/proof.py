@@ -56,7 +56,7 @@ def _inside(span: Span, edits: Sequence[Edit]) -> bool:
 
 
 def _prove_env(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
-    kept = [entry for entry in old.facts["document"].entries if not _touches(entry.span, edits)]
+    kept = [entry for entry in old.facts["document"].entries if not _touches(entry.whole, edits)]
     following = iter(new.facts["document"].entries)
     for entry in kept:
         if not any((other.name, other.raw) == (entry.name, entry.raw) for other in following):

@@ -27,6 +27,9 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _NAME_CHARACTERS = _LETTERS | frozenset("0123456789_")
 _TRIPLE = '"""'
 
+NO_FROM = "no FROM line"
+"""What Ollama says of a file that it can read but that names no model."""
+
 PROSE = frozenset(("system", "template", "license", "message"))
 """Instructions whose value is text for the model or for people, in which nearly anything may be meant."""
 
@@ -85,7 +88,7 @@ def read_modelfile(text: str) -> Modelfile:
     reader.read()
     if not reader.problems and not any(instruction.name == "model" for instruction in reader.instructions):
         start = reader.instructions[0].keyword_span if reader.instructions else Span(0, 0)
-        reader.problems.append(Problem("no FROM line", start))
+        reader.problems.append(Problem(NO_FROM, start))
     last = reader.problems[0].span if reader.problems else None
     for span in reader.waiting:
         # A comment before the place of a fault belongs to it, so that the fault can be ignored there.
@@ -205,7 +208,9 @@ class _Reader:
         if text[end] not in _BLANKS:
             # Ollama prints the name so far, and neither the line nor what is wrong with it.
             place = self._word_at(start) if end > start or text[start] not in _NEWLINES else keyword
-            self._fail(f"unexpected EOF: {text[start:end]}", place)
+            kind = "a parameter's name" if allowed is _NAME_CHARACTERS else "a role"
+            hint = f"{kind} ends with a blank and holds only {'letters, digits and _' if '_' in allowed else 'letters'}"
+            self._fail(f"unexpected EOF: {text[start:end]}", place, ((place, hint),))
             return None
         return Span(start, end)
 
@@ -367,9 +372,14 @@ def _comment_index(instruction: Instruction) -> int | None:
     if instruction.name in PROSE:
         return None
     index = _hash_behind_blank(value)
-    if index is None or instruction.name != "stop":
-        return index
+    if index is None:
+        return None
     head, tail = value[:index].rstrip(_BLANKS), value[index:]
+    if instruction.name in ("model", "adapter", "draft") and tail.endswith(".gguf") and tail[1:2] not in _BLANKS:
+        # A file's name may hold a hash: `./My #1 tune.gguf`.
+        return None
+    if instruction.name != "stop":
+        return index
     if _is_token_like(head):
         return index
     # After ordinary words only what reads like a remark: `User: # the next turn`, not `Step #2` or `Turn ### End`.

@@ -274,7 +274,7 @@ class Expander:
         if self.work > WORK_LIMIT:
             raise OutOfBounds
 
-    def substitute(self, script: list[AndOr], part: Part) -> Value:
+    def substitute(self, script: list[AndOr]) -> Value:
         """The output of a command substitution, without newlines at its end."""
         raise NotImplementedError
 
@@ -357,7 +357,7 @@ class Expander:
         result: list[Element] = []
         alternatives = self.brace_alternatives(node.parts) if braces else [node.parts]
         for parts in alternatives:
-            items = self.items(self.tilde(parts, node), split=True)
+            items = self.items(self.tilde(parts), split=True)
             if len(alternatives) > 1:
                 for item in items:
                     item.own = False
@@ -369,7 +369,7 @@ class Expander:
 
     def expand_value(self, node: WordNode, tilde: bool = True) -> Element:
         """The one word of a place where nothing is split: an assignment, a redirection, `case`."""
-        items = self.items(self.tilde(node.parts, node, assigned=True) if tilde else node.parts, split=False)
+        items = self.items(self.tilde(node.parts, assigned=True) if tilde else node.parts, split=False)
         flat = [item for item in items if item is not _BREAK]
         return self.element(flat, node, glob=False)
 
@@ -377,7 +377,7 @@ class Expander:
         """The value of parts that are expanded as in double quotes."""
         return joined(item.value for item in self.items(parts, quoted=True) if item is not _BREAK)
 
-    def tilde(self, parts: list[Part], node: WordNode, assigned: bool = False) -> list[Part]:
+    def tilde(self, parts: list[Part], assigned: bool = False) -> list[Part]:
         """Parts with a tilde at the beginning (or after the `=` of a word that looks like an assignment) marked."""
         if not parts or parts[0].kind != "text":
             return parts
@@ -471,14 +471,14 @@ class Expander:
     def other(self, part: Part) -> Value:
         """Substitutions and arithmetic."""
         if part.kind == "command":
-            return self.substitute(part.script, part)
+            return self.substitute(part.script)
         if part.kind == "backquote":
             return self.substitute_text(part)
         if part.kind == "arithmetic":
             value = self.arithmetic(part.parts)
             return unknown("a computed number", filled=True) if value is None else known(str(value))
         if part.kind == "process":
-            self.substitute(part.script, part)
+            self.substitute(part.script)
             return Value((Unknown("the name of a pipe", filled=True),))
         return unknown(part.text) if part.kind == "hidden" else known(part.text)
 
@@ -694,7 +694,7 @@ class Expander:
 
     def match(self, value: Value, node: WordNode) -> bool | None:
         """Whether a value matches a word as a pattern."""
-        tokens = self.pattern(self.tilde(node.parts, node))
+        tokens = self.pattern(self.tilde(node.parts))
         if tokens is None:
             return None
         if value.text is None:
@@ -878,15 +878,15 @@ class Expander:
             if not quote:
                 written = self.frame.text[node.start : node.start + 1]
                 quote = written if written in ("'", '"') and written else ""
-        text = value.text
+        known_text = value.text
         source = next((item.value.source for item in items if item.value.source is not None), None)
         word = Word(
-            text,
+            known_text,
             site,
             site,
             value.reason,
-            value.prefix if text is None else text,
-            value.guess if text is None else text,
+            value.prefix if known_text is None else known_text,
+            value.guess if known_text is None else known_text,
             quote,
             word_text,
             literal,

@@ -196,7 +196,7 @@ def _with_launch(base: Serving, launch: Launch) -> Serving:
 
 def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
     """`sh -c "script" $0 $1 …`: the script is read as a shell reads it, and its places are mapped back."""
-    from servelint.formats.shell import read_script
+    from servelint.formats.shell import quote_word, read_script
     from servelint.manifests.launch_script import argument_of
 
     index = next((i for i, word in enumerate(words) if word.text and word.text.startswith("-") and "c" in word.text[1:]), None)
@@ -207,11 +207,18 @@ def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
         return
     rest = [word.text for word in words[index + 2 :]]
     arguments = [text for text in rest[1:] if text is not None] if all(text is not None for text in rest) else None
-    script = read_script(script_word.text, None, arguments)
+    # The container's own variables are the script's: they stand before it, and are not mapped back.
+    known = "".join(
+        f"{setting.name}={quote_word(setting.value)}\n"
+        for setting in base.environment
+        if setting.value is not None and setting.name.isidentifier()
+    )
     inner = script_word.inner or _whole(script_word)
-    known = {setting.name: setting.value for setting in base.environment}
+    offsets = [inner.offsets[0]] * len(known) + list(inner.offsets)
+    inner = Embedded(known + script_word.text, offsets, inner.encode, inner.refusal)
+    script = read_script(inner.text, None, arguments)
     for command in script.commands:
-        launch = recognise([_mapped(argument_of(word), inner, known) for word in command.words])
+        launch = recognise([_mapped(argument_of(word), inner) for word in command.words])
         if launch is None:
             continue
         facts = {**base.facts, "launcher": launch.launcher, "script": script}
@@ -225,15 +232,9 @@ def _whole(word: Argument) -> Embedded:
     return Embedded(text, [word.span.start] * len(text) + [word.span.end], None, "the script cannot be edited here")
 
 
-def _mapped(argument: Argument, inner: Embedded, known: dict[str, str | None]) -> Argument:
+def _mapped(argument: Argument, inner: Embedded) -> Argument:
     own = argument.inner.within(inner) if argument.inner is not None else None
-    text, reason = argument.text, argument.reason
-    if text is None and argument.reference in known and argument.count == 1:
-        text = known[argument.reference]
-        reason = None if text is not None else argument.reason
-    return replace(
-        argument, text=text, reason=reason, span=inner.host_span(argument.span), inner=own, form="string"
-    )
+    return replace(argument, span=inner.host_span(argument.span), inner=own, form="string")
 
 
 def _key_of(document: Node, value: Node) -> Node | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from servelint.engines.versions import version_of_image
@@ -30,7 +30,7 @@ class ShellWriter:
 def read(path: str, source: Source, context: Context) -> Manifest | None:
     """Read a script; None where it launches no engine and can be read."""
     script = read_script(source.text)
-    servings = servings_of_commands(path, script, "launch-script")
+    servings = servings_of_commands(path, script, "launch-script", source.text)
     if not servings:
         # Whatever else is in a script that launches nothing is no business of ours, syntax errors included.
         return None
@@ -40,13 +40,13 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     )  # fmt: skip
 
 
-def servings_of_commands(path: str, script: Script, kind: str) -> list[Serving]:
+def servings_of_commands(path: str, script: Script, kind: str, text: str) -> list[Serving]:
     """The servings that a script's commands launch, in order."""
     servings = []
     for command in script.commands:
         launch = recognise([argument_of(word) for word in command.words])
         if launch is not None:
-            servings.append(serving_of_launch(path, kind, launch, command, script))
+            servings.append(serving_of_launch(path, kind, launch, command, script, text))
     return servings
 
 
@@ -55,9 +55,9 @@ def argument_of(word: Word) -> Argument:
     return Argument(word.text, word.span, word.reason, word.prefix, word.inner, word.count, word.literal, "shell")
 
 
-def serving_of_launch(path: str, kind: str, launch: Launch, command: Command, script: Script) -> Serving:
+def serving_of_launch(path: str, kind: str, launch: Launch, command: Command, script: Script, text: str) -> Serving:
     """A launch in a script as a serving."""
-    environment = [*_assignments(command.assignments, launch), *launch.environment]
+    environment = [*_assignments(command, launch), *launch.environment]
     hidden = []
     if launch.env_files:
         names = ", ".join(argument.text or "…" for argument in launch.env_files)
@@ -74,15 +74,16 @@ def serving_of_launch(path: str, kind: str, launch: Launch, command: Command, sc
     return Serving(
         path, command.span, kind, launch.engine, ShellWriter(), version, launch.image, None, launch.arguments, (),
         tuple(environment), tuple(hidden),
-        {"launcher": launch.launcher, "command": command, "document": script, "env_files": launch.env_files},
+        {"launcher": launch.launcher, "command": command, "document": script, "text": text, "env_files": launch.env_files},
     )  # fmt: skip
 
 
-def _assignments(assignments: Mapping[str, str | None], launch: Launch) -> list[Setting]:
+def _assignments(command: Command, launch: Launch) -> list[Setting]:
     # The variables set before a `docker run` are the client's, not the container's.
     if launch.image is not None:
         return []
+    last = {assignment.name: assignment for assignment in command.assignments}
     return [
-        Setting(name, value, launch.name, launch.name, f"environment {name}", reason=None if value is not None else "set in the script")
-        for name, value in assignments.items()
+        Setting(name, value.value.text, value.value.span, value.span, f"environment {name}", reason=value.value.reason)
+        for name, value in last.items()
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from servelint.files.context import Context
 from servelint.formats.modelfile import (
+    NO_FROM,
     Instruction,
     Modelfile,
     meant_stops,
@@ -29,7 +30,9 @@ _WHY = "`ollama create` refuses the whole file; nothing in it takes effect."
 def read(path: str, source: Source, context: Context) -> Manifest | None:
     """Read a Modelfile; None where a file of that name holds something else altogether."""
     document = read_modelfile_source(source)
-    if not document.instructions and source.text.strip() and "from" not in source.text.replace("\0", "").lower():
+    refused_at_once = not document.instructions and document.problems[0].message != NO_FROM
+    if refused_at_once and "from" not in source.text.replace("\0", "").lower():
+        # Without a FROM anywhere it was never meant for Ollama.
         return None
     return _manifest(path, document, source.newline, context)
 

@@ -50,7 +50,7 @@ _PACKAGING = _words(
     optimized converted fused latest main preview vision multimodal audio plus mini nano meta nvidia qwen google
     mistralai microsoft unsloth bartowski lmstudio community mradermacher thebloke maziyarpanahi redhatai neuralmagic
     cyankiwi ai of model models weights lite small medium large group act order desc sym moe
-    npu cpu gpu cuda rocm kv per channel tensor block mnn mlc
+    npu cpu gpu cuda rocm qat kv per channel tensor block mnn mlc
     scout maverick air flash turbo nemo super ultra versatile exp terminus speciale
     """
 )

@@ -16,7 +16,8 @@ def identify_serving(serving: Serving) -> Identity:
         return _of_folder(folder)
     name = serving.model
     if name is not None and name.value:
-        identity = identify(name.value)
+        named = serving.engine == "ollama" and serving.facts.get("source") in ("library", "hub")
+        identity = identify(name.value, ollama=named or None)
         if identity.family is not None or identity.role != "unknown":
             return identity
     template = serving.last("template")

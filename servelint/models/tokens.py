@@ -68,10 +68,12 @@ def lookalike(text: str, identity: Identity) -> tuple[Token, ...]:
     if not _may_be_token(text) or known_token(text) or any(token.text == text for token in identity.vocabulary):
         return ()
     plain = _plain(text)
+    own = _own(identity)
     if plain != text and known_token(plain):
         # Escaped, full-width or with an invisible character: nothing but the spelling of the characters differs.
-        return (next((token for token in _own(identity) if token.text == plain), Token(plain)),)
-    for candidates, strangers in ((identity.terminators, False), (_own(identity), False), (_all_framing(), True)):
+        found = tuple(token for token in own if token.text == plain) or _same_letters(text, plain, own, False)
+        return found or (Token(plain),)
+    for candidates, strangers in ((identity.terminators, False), (own, False), (_all_framing(), True)):
         found = _same_letters(text, plain, candidates, strangers)
         if found:
             return found
@@ -79,7 +81,8 @@ def lookalike(text: str, identity: Identity) -> tuple[Token, ...]:
 
 
 def _may_be_token(text: str) -> bool:
-    if not 3 <= len(text) <= _LENGTH_LIMIT or "\n" in text:
+    # With a quote in it the fault is another one: the quotes were meant as syntax.
+    if not 3 <= len(text) <= _LENGTH_LIMIT or any(character in "\n\"'`“”‘’" for character in text):
         return False
     plain = _plain(text).strip()
     return plain[:1] in ("<", "|", "[", "\\") or plain[-2:] == "|>"

@@ -25,10 +25,19 @@ from tests.conftest import read_rows
 
 VECTORS = read_rows("vectors/modelfile.handed.jsonl")
 
-ALPHABET = st.sampled_from(
-    ["FROM m", "PARAMETER ", "parameter stop ", "stop", "SYSTEM ", "MESSAGE user ", "TEMPLATE", "REQUIRES 0.30", '"""']
-    + list("\"'`#\\ \t\r\n\n\nabF[],;<|>_=:") + ["\u00a0", "\u200b", "\udc80\udce2", "｜", "🙂", "“", "”", "\0"]
-)  # fmt: skip
+WORDS = (
+    "FROM m",
+    "PARAMETER ",
+    "parameter stop ",
+    "stop",
+    "SYSTEM ",
+    "MESSAGE user ",
+    "TEMPLATE",
+    "REQUIRES 0.30",
+    '"""',
+)
+MARKS = "\"'`#\\ \t\r\n\n\nabF[],;<|>_=:\u00a0\u200b｜🙂“”\0"
+ALPHABET = st.sampled_from([*WORDS, *MARKS, "\udc80\udce2"])
 TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
 
 
@@ -198,6 +207,7 @@ REMARKS = [
     ("PARAMETER num_predict 128 # cap\n", "# cap"),
     ("PARAMETER num_ctx 8192#\t#x\n", "#x"),
     ("FROM qwen2.5:7b # base\n", "# base"),
+    ("FROM ./a.gguf # was ./b.gguf\n", "# was"),
     ("REQUIRES 0.30.0 # new\n", "# new"),
     ('PARAMETER stop "<|im_end|>" # end\nPARAMETER stop "b"\n', "# end"),
     ('PARAMETER stop "<|im_end|>" # end\nPARAMETER temperature 1\n', "# end"),
@@ -221,6 +231,7 @@ NO_REMARKS = [
     "PARAMETER stop Turn ### End\n",
     "PARAMETER stop Question #\n",
     "FROM repo/c#model\n",
+    "FROM ./My #1 tune.gguf\n",
     "SYSTEM Use # for headings.\n",
     "MESSAGE user hi # still text\n",
     'SYSTEM """\nUse """ # like this\nin code.\n"""\n',
@@ -262,8 +273,8 @@ STRAY = [
     ("'4096'", "4096"),
 ]
 NOT_STRAY = [
-    '"<|im_end|>"', "<|im_end|>", '"""<|im_end|>"""', '"User:"', "don't", "'tis the 'season'", "'a' 'b'", '"```"', "```",
-    "'''", "''", "`", '"\'"', "Say 'hi'", "\"'User'\"", '"say "stop" now"', "\\n\\n", '"</s>"x"', "'a",
+    '"<|im_end|>"', "<|im_end|>", '"""<|im_end|>"""', '"User:"', "don't", "'tis the 'season'", "'a' 'b'", '"```"',
+    "```", "'''", "''", "`", '"\'"', "Say 'hi'", "\"'User'\"", '"say "stop" now"', "\\n\\n", '"</s>"x"', "'a",
 ]  # fmt: skip
 
 
@@ -359,9 +370,10 @@ def test_swallowed_instructions(text: str, found: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "special"),
     [
-        ("<|im_end|>", True), ("</s>", True), ("[INST]", True), ("[/INST]", True), ("<<SYS>>", True), ("<</SYS>>", True),
-        ("<｜end▁of▁sentence｜>", True), ("<EOT>", True), ("User:", False), ("<>", False), ("<|>", False), ("[1]", False),
-        ("<a b>", False), ("<a><b>", False), ("", False), ("[]", False), ("<|im_start|>user", False),
+        ("<|im_end|>", True), ("</s>", True), ("[INST]", True), ("[/INST]", True), ("<<SYS>>", True),
+        ("<</SYS>>", True), ("<｜end▁of▁sentence｜>", True), ("<EOT>", True), ("User:", False), ("<>", False),
+        ("<|>", False), ("[1]", False), ("<a b>", False), ("<a><b>", False), ("", False), ("[]", False),
+        ("<|im_start|>user", False),
     ],
 )  # fmt: skip
 def test_special_tokens_by_their_looks(text: str, special: bool) -> None:
