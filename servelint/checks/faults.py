@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from servelint.checks.deployment import Check, Deployment
-from servelint.checks.finding import Finding, Related, Severity
+from servelint.checks.finding import Finding, Fix, Related, Severity
 from servelint.checks.policy import Policy
+from servelint.checks.repairs import repair
 from servelint.engines.reading import Fault
 from servelint.formats.problem import Problem
-from servelint.manifests.serving import Manifest
+from servelint.manifests.serving import Manifest, Refusal, Serving
+from servelint.text import Edit
 
 # Which rule speaks for which sort of fault, and how loud when the engine is certain of it.
 _RULES: dict[str, tuple[str, Severity]] = {
@@ -50,11 +52,40 @@ def _finding(deployment: Deployment, fault: Fault) -> Finding | None:
     serving = deployment.serving
     related = tuple(Related(serving.path, span, text) for span, text in fault.related)
     help_text = fault.help or (f"did you mean {fault.suggestion}?" if fault.suggestion else "")
+    fix, refusal = _mend(serving, fault)
     return Finding(
         rule, severity, fault.path or serving.path, fault.span, fault.message, why=fault.why, help=help_text,
-        related=related,
+        related=related, fix=fix, no_fix=refusal,
     )  # fmt: skip
 
+
+def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
+    """The repair of a word whose meaning is certain: split in two, or with its quotes where they belong."""
+    if fault.suggestion is None or not fault.certain or fault.sort not in _MENDED:
+        return None, None
+    argument = next((word for word in serving.arguments or () if word.span.covers(fault.span)), None)
+    if argument is None or argument.text is None or not argument.literal:
+        return None, "the word is not written out here"
+    if fault.sort == "not-split":
+        split = getattr(serving.writer, "split", None)
+        if split is None or argument.node is None:
+            return None, None
+        import json
+
+        return repair("make two words of it", split(argument.node, json.loads(fault.suggestion)))
+    start = argument.text.find("=") + 1 if argument.text.startswith("-") else 0
+    if fault.sort == "literal-quotes":
+        if argument.inner is None or argument.inner.encode is None:
+            return None, "the word cannot be edited here"
+        edit = argument.inner.host_edit(Edit(start, len(argument.text), fault.suggestion))
+        return repair("leave the inner quotes out", Refusal("it cannot be written here") if edit is None else (edit,))
+    if argument.form != "shell" or "'" in fault.suggestion:
+        return None, None
+    word = f"{argument.text[:start]}'{fault.suggestion}'"
+    return repair("quote the JSON for the shell", (Edit(argument.span.start, argument.span.end, word),))
+
+
+_MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes"})
 
 _PROBLEM_HELP = {
     "SL501": "nothing else in this file is judged before it can be read",
@@ -70,8 +101,11 @@ _PROBLEM_WHY = {
 def finding_of_problem(path: str, problem: Problem, rule: str, manifest: Manifest) -> Finding:
     """A fault of syntax as a finding, in the words of the format's own reader."""
     related = tuple(Related(path, span, text) for span, text in problem.related)
+    message = problem.message
+    if rule == "SL503":
+        message = f"this quote is never closed ({message})"
     return Finding(
-        rule, "error", path, problem.span, problem.message, why=_PROBLEM_WHY.get(rule, manifest.facts.get("why", "")),
+        rule, "error", path, problem.span, message, why=_PROBLEM_WHY.get(rule, manifest.facts.get("why", "")),
         help=_PROBLEM_HELP.get(rule, ""), related=related,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from servelint.models.identity import Token
 from servelint.text import Span
 
 _EOS = "eos_token_id"
+_NEAR_EOS = frozenset({"eos_token_id", "eos_id", "eos_token", "stop_token_id", "eostoken_id", "eos_tokenid"})
 
 
 def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -33,6 +34,8 @@ def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
         why += f"the {_EOS} {folder.data(CONFIG)[_EOS]} there is not used."
     else:
         why += "generation then ends at the length limit only, or at the tokenizer's own end token on vLLM and TGI."
+    near = next((s.name for s in serving.settings if s.name.lower().replace("-", "_").rstrip("s") in _NEAR_EOS), None)
+    help_text = f"{near} is no key of this file: write {_EOS}" if near else "name the ids that end this model's turns"
     ids = [token.id for token in deployment.identity.terminators if token.id is not None]
     fix, refusal = None, "the ids that belong here are not known; take them from the model's tokenizer"
     if ids and deployment.identity.certain and deployment.identity.generates_chat:
@@ -40,7 +43,7 @@ def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
         refusal = refusal_text or ""
     yield Finding(
         "SL115", "warning", serving.path, serving.span, f"{GENERATION_CONFIG} has no {_EOS}", why=why,
-        help="name the ids that end this model's turns", fix=fix, no_fix=refusal or None,
+        help=help_text, fix=fix, no_fix=refusal or None,
     )  # fmt: skip
 
 

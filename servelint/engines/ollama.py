@@ -39,6 +39,9 @@ Files = Callable[[str], str | None]
 """What lies at a path as the Modelfile writes it: `file`, `folder` (with weights), `empty` (without), or None."""
 
 
+_SENTENCE_END = "</s>"
+
+
 def create_problems(modelfile: Modelfile, files: Files | None = None, folder: str = "") -> list[Fault]:
     """What `ollama create` says against a Modelfile that its parser accepts, in its own words.
 
@@ -320,7 +323,8 @@ def read_ollama(serving: Serving, identity: Identity) -> Reading:
         options=tuple(_options(document)),
         cap=_cap(document),
         faults=tuple(_faults(document, serving)),
-        reads_model_ids=source != "path" or modern is True,
+        # A folder of safetensors brings its own end ids along (`convert/tokenizer.go`); a GGUF brings one.
+        reads_model_ids=source != "path" or modern is True or not _is_gguf(serving),
         stops_replace=True,
         serves_chat=_serves_chat(document),
         # A file that Ollama refuses serves nothing.
@@ -339,6 +343,11 @@ def read_ollama(serving: Serving, identity: Identity) -> Reading:
             },
         },
     )
+
+
+def _is_gguf(serving: Serving) -> bool:
+    model = serving.model
+    return model is None or model.value is None or model.value.lower().endswith((".gguf", ".ggml", ".bin"))
 
 
 def _ends_by_text(serving: Serving) -> bool | None:
@@ -370,7 +379,11 @@ def _stop_set(document: Modelfile, serving: Serving, identity: Identity, source:
         shown = [token for token in (stop.text for stop in identity.terminators) if token in names]
         listed = ", ".join(shown or names[:4]) + ("" if shown else ", …")
         unknown.append(f"Ollama 0.30 and later also stop on {listed}")
-    return StopSet(tuple(texts), tokens=names if modern else (), unknown=tuple(unknown))
+    tokens = names if modern else ()
+    if any(token.text == _SENTENCE_END for token in identity.turn):
+        # SentencePiece's end is the eos of every conversion, and every runner ends there by its id.
+        tokens = (*tokens, _SENTENCE_END)
+    return StopSet(tuple(texts), tokens=tokens, unknown=tuple(unknown))
 
 
 def _inherited(serving: Serving, source: str) -> list[str]:
@@ -408,7 +421,7 @@ def _serves_chat(document: Modelfile) -> bool | None:
     if not templates:
         return None
     written = templates[-1].value
-    if ".Messages" in written or ".Role" in written or ".System" in written:
+    if ".Messages" in written or ".Role" in written:
         return True
     return True if any(mark in written for mark in ("<|im_start|>", "<|start_header_id|>", "[INST]")) else None
 

@@ -161,13 +161,15 @@ def _read(piece: str) -> tuple[Version, str] | None:
     # A bare number is a version only after a `v`; otherwise it is a date, a build, a commit that happens to be digits.
     if not release or (len(release) == 1 and not start):
         return None
+    # Without its `v`, a bare number could not be read as a version again.
+    written = 0 if len(release) == 1 else start
     stage, serial, end = _stage(piece, position)
     rest = piece[end:]
     if rest and rest[0] not in "+_." and all(character in _HEXADECIMAL for character in rest):
         return None
     while len(release) > 1 and release[-1] == 0:
         release.pop()
-    return Version(tuple(release), stage, serial), piece[start:end]
+    return Version(tuple(release), stage, serial), piece[written:end]
 
 
 def _stage(piece: str, position: int) -> tuple[int, int, int]:

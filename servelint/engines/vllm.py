@@ -209,6 +209,7 @@ def read_vllm(serving: Serving, identity: Identity, context: Context | None) -> 
         "sampling": sampling,
         "model": result.model,
         "defaulted": result.defaulted,
+        "reasoning_parser": result.values.get("reasoning_parser") or None,
         "generation_config": result.values.get("generation_config", "auto"),
         "reads_generation_config": at_least(launch.version, "0.4.1"),
         "accepted": result.accepted,
@@ -305,7 +306,7 @@ class _Files:
             unknown.append(f"the folder of {GENERATION_CONFIG}, which cannot be known from here")
             return
         if named and option is not None:
-            unknown.append(f"the eos_token_id in {option.value}, which was not read")
+            unknown.append(f"the eos_token_id in the folder of {GENERATION_CONFIG}, which was not read")
             return
         found = self._model_config()
         if found is None:

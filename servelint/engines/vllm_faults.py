@@ -274,6 +274,9 @@ class _Faults:
             case "stray":
                 return self._stray(error)
             case "ambiguous":
+                stem = error.option.partition("=")[0].partition(".")[0]
+                if flag_table().presence(stem):
+                    return self._other_version(error, stem)
                 matches = error.reason.rpartition("could match ")[2]
                 return self._fault(
                     "unknown-option", error, f"{error.option} is short for several options: {_short(matches)}",
@@ -487,6 +490,7 @@ class _Faults:
                     why="vLLM looks for `--config` as a word of its own; in this form nobody opens the file.",
                     help="write the path as the next word",
                 )  # fmt: skip
+        yield from self._taken_for_another()
         choice = parsed.option("--enable-auto-tool-choice")
         if choice is not None and choice.data is True and not parsed.open and not parsed.option("--tool-call-parser"):
             yield Fault(
@@ -495,6 +499,20 @@ class _Faults:
                 help="add --tool-call-parser with the parser of this model",
                 certain=parsed.config is None,
             )  # fmt: skip
+
+    def _taken_for_another(self) -> Iterator[Fault]:
+        """A removed option that is the beginning of another's name, and so taken for that one (`--device`)."""
+        table = flag_table()
+        for option in self.parsed.options:
+            name = _dashed(option.spelled).partition("=")[0].partition(".")[0]
+            mask = table.presence(name)
+            if mask and not mask & self.scope.mask:
+                yield Fault(
+                    "removed",
+                    f"vLLM {self.launch.version} has no {name}, and takes it for the beginning of {option.name}",
+                    option.name_span, certain=self.is_release, subject=name, help="leave it out",
+                    why="The parser completes a beginning that only one option has.",
+                )  # fmt: skip
 
     def _generation_config(self) -> Iterator[Fault]:
         option = self.parsed.option("--generation-config")

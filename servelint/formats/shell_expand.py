@@ -41,7 +41,11 @@ _DYNAMIC = frozenset(
 
 
 class EndOfScript(Exception):  # noqa: N818 (not an error)
-    """The shell (or subshell) ends here."""
+    """The shell (or subshell) ends here; `status` is whether it succeeds, None where that is unknown."""
+
+    def __init__(self, status: bool | None = None) -> None:
+        super().__init__()
+        self.status = status
 
 
 class OutOfBounds(Exception):  # noqa: N818 (not an error)
@@ -370,12 +374,11 @@ class Expander:
     def expand_value(self, node: WordNode, tilde: bool = True) -> Element:
         """The one word of a place where nothing is split: an assignment, a redirection, `case`."""
         items = self.items(self.tilde(node.parts, assigned=True) if tilde else node.parts, split=False)
-        flat = [item for item in items if item is not _BREAK]
-        return self.element(flat, node, glob=False)
+        return self.element(_flat(items), node, glob=False)
 
     def text_of(self, parts: list[Part]) -> Value:
         """The value of parts that are expanded as in double quotes."""
-        return joined(item.value for item in self.items(parts, quoted=True) if item is not _BREAK)
+        return joined(item.value for item in _flat(self.items(parts, quoted=True)))
 
     def tilde(self, parts: list[Part], assigned: bool = False) -> list[Part]:
         """Parts with a tilde at the beginning (or after the `=` of a word that looks like an assignment) marked."""
@@ -533,7 +536,7 @@ class Expander:
         """What `$name` or `${…}` becomes."""
         if part.operator == "bad":
             self.problems.append(Problem("bad substitution", self.frame.span(part.start, part.end)))
-            raise EndOfScript
+            raise EndOfScript(False)
         split = split and not quoted
         star = part.text if part.text in ("@", "*") and part.subscript is None else self.subscript_star(part)
         if star:
@@ -554,8 +557,8 @@ class Expander:
         if operator in (":-", "-", ":=", "=", ":?", "?", ":+", "+"):
             return self.default_items(part, operator, value, quoted, split)
         if value is None:
-            if "u" in self.state.options and part.text not in "@*":
-                raise EndOfScript
+            if "u" in self.state.options:
+                raise EndOfScript(False)
             value = Value()
         if operator == "length":
             text = value.text
@@ -615,19 +618,17 @@ class Expander:
             if kind == "?":
                 return [self.item(part, _surely_filled(value), quoted, split)]
             saved = self.state.copy() if kind == "=" else None
-            alternative = joined(
-                item.value for item in self.items(part.parts, quoted, False, own=False) if item is not _BREAK
-            )
+            alternative = joined(item.value for item in _flat(self.items(part.parts, quoted, False, own=False)))
             guess = value.guess or alternative.guess
             result = Value((Unknown(value.reason or "", guess, alternative.filled is True),), value.source)
             if saved is not None:
                 self.assign(part.text, result)
             return [self.item(part, result, quoted, split)]
         if kind == "?":
-            raise EndOfScript
+            raise EndOfScript(False)
         if kind == "=" and part.subscript is None and not part.text.isdigit():
             items = self.items(part.parts, quoted, False, own=False)
-            value = joined(item.value for item in items if item is not _BREAK)
+            value = joined(item.value for item in _flat(items))
             self.assign(part.text, value)
             return [self.item(part, value, quoted, split)]
         items = self.items(part.parts, quoted, split, own=False)
@@ -649,10 +650,10 @@ class Expander:
             result = None if tokens is None else remove_match(text, tokens, operator)
         elif operator[0] == "/":
             tokens = self.pattern(part.parts)
-            items = self.items(part.more or [], own=False)
-            replacement = joined(item.value for item in items if item is not _BREAK).text
+            items = _flat(self.items(part.more or [], own=False))
+            replacement = joined(item.value for item in items).text
             # From bash 5.2 on, an unquoted `&` stands for what matched; before, for itself.
-            ambiguous = any("&" in (item.value.text or "&") for item in items if item is not _BREAK and not item.quoted)
+            ambiguous = any("&" in (item.value.text or "&") for item in items if not item.quoted)
             if tokens is None or replacement is None or ambiguous:
                 return failed
             result = replace_matches(text, tokens, replacement, operator)
@@ -682,10 +683,7 @@ class Expander:
     def pattern(self, parts: list[Part]) -> list[Token] | None:
         """The tokens of a pattern, None where it is unknown."""
         pieces: list[tuple[str, bool]] = []
-        for item in self.items(parts, own=False):
-            if item is _BREAK:
-                pieces.append((" ", True))
-                continue
+        for item in _flat(self.items(parts, own=False)):
             text = item.value.text
             if text is None:
                 return None
@@ -759,11 +757,13 @@ class Expander:
                 for value in [self.changed(part, operator, element.value)]
             )
         result: list[Item] = []
-        separator = self.lookup("IFS") if star == "*" and quoted else None
+        if star == "*" and quoted and not elements:
+            result.append(self.item(part, Value(), True, False))
+        separator = self.lookup("IFS") if star == "*" and not split else None
         for index, element in enumerate(elements):
             self.spend(1)
             if index:
-                if star == "*" and quoted:
+                if star == "*" and not split:
                     text = separator.text if separator is not None else " "
                     between = unknown("$IFS is unknown") if text is None else known(text[:1])
                     result.append(self.item(part, between, True, False))
@@ -942,11 +942,18 @@ class Expander:
         if "posix" in self.state.options:
             # Bash as sh makes words of it, dash and busybox do not.
             return [[Part("hidden", parts[0].start, parts[-1].end, "braces mean different things to different shells")]]
-        return found
+        return [_rejoined(atoms, self.frame.text) for atoms in found]
 
 
 _BREAK = Item(Value(), Frame(""), 0, 0)
 """Between two words of `"$@"`."""
+
+
+def _flat(items: list[Item]) -> list[Item]:
+    """Items where nothing is cut: a blank between the words of `$@`."""
+    if not any(item is _BREAK for item in items):
+        return items
+    return [replace(item, value=known(" "), quoted=True) if item is _BREAK else item for item in items]
 
 
 def _is_integer(text: str) -> bool:
@@ -995,6 +1002,34 @@ def _expand_braces(atoms: list[Part], budget: list[int]) -> list[list[Part]] | N
         budget[0] -= len(heads) * len(tails) // 2
         return [[*atoms[:start], *head, *tail] for head in heads for tail in tails]
     return [atoms]
+
+
+def _rejoined(atoms: list[Part], text: str) -> list[Part]:
+    """Braces are expanded before variables: `$X{a,b}` is `$Xa $Xb`."""
+    result: list[Part] = []
+    for atom in atoms:
+        last = result[-1] if result else None
+        if (
+            last is not None
+            and last.kind == "parameter"
+            and last.text.isidentifier()
+            and not text.startswith("${", last.start)
+            and atom.kind == "text"
+            and atom.text
+            and (atom.text[0].isalnum() or atom.text[0] == "_")
+            and atom.text[0].isascii()
+        ):
+            size = 1
+            while size < len(atom.text) and (atom.text[size].isalnum() or atom.text[size] == "_"):
+                size += 1
+            result[-1] = replace(last, text=last.text + atom.text[:size])
+            if size < len(atom.text):
+                result.append(
+                    replace(atom, text=atom.text[size:], start=atom.start + size, offsets=atom.offsets[size:])
+                )
+            continue
+        result.append(atom)
+    return result
 
 
 def _alternatives(atoms: list[Part], start: int, end: int) -> list[list[Part]] | None:

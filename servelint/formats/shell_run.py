@@ -39,7 +39,7 @@ from servelint.formats.shell_syntax import (
     ShellSyntaxError,
     WordNode,
 )
-from servelint.formats.shell_values import echo_escapes, format_printf, split_fields
+from servelint.formats.shell_values import echo_escapes, format_printf
 from servelint.formats.shell_words import Word
 from servelint.text import Embedded, Span
 
@@ -123,6 +123,8 @@ class Runner(Expander):
         self.seen_frames: set[tuple[int, int]] = set()
         self.seen_problems: set[tuple[str, Span]] = set()
         self.elsewhere = False
+        self.substituted: Status = True
+        """How the last command substitution ended."""
 
     # The whole
 
@@ -262,7 +264,7 @@ class Runner(Expander):
     def fails(self, pipeline: Pipeline) -> None:
         """Under `set -e`, a failure ends the script."""
         if "e" in self.state.options and not self.tested and not pipeline.negated:
-            raise EndOfScript
+            raise EndOfScript(False)
 
     def pipeline(self, pipeline: Pipeline) -> Status:
         """Run commands joined by `|`."""
@@ -299,8 +301,8 @@ class Runner(Expander):
         self.state = saved.copy()
         try:
             return action()
-        except EndOfScript:
-            return None
+        except EndOfScript as end:
+            return end.status
         except Leave as leave:
             return leave.status
         finally:
@@ -343,7 +345,10 @@ class Runner(Expander):
         for name in {**first.variables, **second.variables}:
             left, right = first.variables.get(name), second.variables.get(name)
             if left is not right:
-                result.variables[name] = self.merge_variables(name, left, right, first)
+                result.variables[name] = self.merge_variables(
+                    left if left is not None else self.absent(name, first),
+                    right if right is not None else self.absent(name, second),
+                )
         for name, function in second.functions.items():
             result.functions.setdefault(name, function)
         if first.positional is not second.positional:
@@ -353,10 +358,8 @@ class Runner(Expander):
         result.options = (first.options & second.options) | ((first.options | second.options) & {"nullglob", "posix"})
         return result
 
-    def merge_variables(self, name: str, left: Variable | None, right: Variable | None, state: State) -> Variable:
+    def merge_variables(self, left: Variable, right: Variable) -> Variable:
         """One variable of two states."""
-        left = left if left is not None else self.absent(name, state)
-        right = right if right is not None else self.absent(name, state)
         exported = left.exported or right.exported
         if left.listed or right.listed:
             first = left.elements if left.listed else (() if left.value is None else None)
@@ -692,11 +695,13 @@ class Runner(Expander):
     def assignments(self, node: Node, emptied: bool) -> Status:
         """Assignments without a command."""
         substitutes = emptied
+        if not emptied:
+            self.substituted = True
         for assign in node.assignments:
             self.set_variable(assign)
             if assign.value is not None and _substitutes(assign.value.parts):
                 substitutes = True
-        return None if substitutes else True
+        return self.substituted if substitutes else True
 
     def set_variable(self, assign: Assign, exported: bool = False, scope: bool = False) -> Variable:
         """Do one assignment."""
@@ -782,14 +787,15 @@ class Runner(Expander):
         if before is not None and not before.listed and before.value is not None:
             variable = Variable(None, True, (_loose(before.value, before.span),))
         key = self.key(variable, assign.subscript or [])
-        if variable.keys is not None:
+        keys = variable.keys
+        if keys is not None:
             if key is None:
                 variable = replace(variable, keys=None, elements=None)
             else:
-                old = variable.keys.get(key)
+                old = keys.get(key)
                 if assign.append and old is not None:
                     element = _loose(joined([old.value, element.value]))
-                variable = replace(variable, keys={**variable.keys, key: element})
+                variable = replace(variable, keys={**keys, key: element})
         elif variable.elements is not None:
             elements = list(variable.elements)
             index = int(key) if key is not None and key.isdigit() else -1
@@ -1193,8 +1199,8 @@ class Runner(Expander):
             saved_tested, self.tested = self.tested, 0
             try:
                 return self.run_frame(frame)
-            except EndOfScript:
-                return None
+            except EndOfScript as end:
+                return end.status
             except Leave as leave:
                 return leave.status
             finally:
@@ -1363,7 +1369,7 @@ class Runner(Expander):
         self.sink = []
         sink = self.sink
         try:
-            self.in_subshell(action)
+            self.substituted = self.in_subshell(action)
         finally:
             self.sink, self.input = saved_sink, saved_input
             self.calls -= 1
@@ -1609,21 +1615,31 @@ def _read(runner: Runner, elements: list[Element]) -> Status:
         return bool(newline)
     value = runner.lookup("IFS")
     separators = " \t\n" if value is None else value.text
-    if separators is None or (len(names) > 1 and separators.strip(" \t\n")):
+    if separators is None:
         for name in names:
             runner.forget(name)
         return bool(newline)
-    blanks = "".join(character for character in separators if character in " \t\n")
-    remaining = first.strip(blanks) if blanks else first
-    for position, name in enumerate(names):
-        if position + 1 == len(names):
-            runner.assign(name, known(remaining))
-            break
-        texts, _, _ = split_fields(remaining, separators)
-        head = texts[0] if texts else ""
-        runner.assign(name, known(head))
-        remaining = remaining[len(head) :].lstrip(blanks)
+    for name, text in zip(names, _read_fields(first, separators, len(names)), strict=True):
+        runner.assign(name, known(text))
     return bool(newline)
+
+
+def _read_fields(line: str, separators: str, count: int) -> list[str]:
+    """A line cut for so many variables: the last one gets the rest, without the blanks around it."""
+    blanks = "".join(character for character in separators if character in " \t\n")
+    others = "".join(character for character in separators if character not in " \t\n")
+    rest = line.lstrip(blanks) if blanks else line
+    result: list[str] = []
+    for _ in range(count - 1):
+        end = next((index for index, character in enumerate(rest) if character in separators), len(rest))
+        result.append(rest[:end])
+        rest = rest[end:].lstrip(blanks) if blanks else rest[end:]
+        if rest and rest[0] in others:
+            rest = rest[1:].lstrip(blanks) if blanks else rest[1:]
+    rest = rest.rstrip(blanks) if blanks else rest
+    if rest and rest[-1] in others and not any(character in separators for character in rest[:-1]):
+        rest = rest[:-1]  # one field with its delimiter
+    return [*result, rest]
 
 
 def _mapfile(runner: Runner, elements: list[Element]) -> Status:
@@ -1694,8 +1710,9 @@ def _source(runner: Runner, elements: list[Element]) -> Status:
     return None
 
 
-def _exit(_runner: Runner, _elements: list[Element]) -> Status:
-    raise EndOfScript
+def _exit(_runner: Runner, elements: list[Element]) -> Status:
+    text = elements[1].value.text if len(elements) > 1 else None
+    raise EndOfScript(None if text is None or not text.isdigit() else text == "0")
 
 
 def _return(_runner: Runner, elements: list[Element]) -> Status:

@@ -921,12 +921,23 @@ class Parser:
                     self.position += 1
             elif character == "`":
                 result.append(self.backquote(context == "double"))
+            elif character == "$" and raw and text.startswith("$'", position):
+                result.append(self.ansi(position))
             elif character == "$":
                 self.dollar(result, True)
             elif character == '"' and context == "double" and braces:
                 result.append(self.double(position))
             elif character == "'" and raw:
                 result.append(self.single(position))
+            elif character == "'" and braces and context == "double":
+                # Plain, but bash wants them in pairs, and a brace between them closes nothing.
+                end = text.find("'", position + 1, self.length)
+                if end < 0:
+                    raise self.unclosed("'", position)
+                result.append(Part("text", position, position + 1, "'"))
+                result.extend(self.inner_parts(position + 1, end))
+                result.append(Part("text", end, end + 1, "'"))
+                self.position = end + 1
             else:
                 match = run.match(text, position, self.length)
                 end = match.end() if match else position + 1

@@ -70,10 +70,10 @@ def _names_generation_config(name: str) -> bool:
 
 
 def _is_loose_generation_config(data: bytes) -> bool:
-    """A generation config under another name: what transformers writes has its version and ids, and no architecture."""
+    """A generation config under another name: what transformers writes has its ids, and no architecture."""
     return (
-        b'"transformers_version"' in data
-        and b"_token_id" in data
+        b'"eos_token_id"' in data
+        and any(key in data for key in (b'"transformers_version"', b'"bos_token_id"', b'"pad_token_id"', b'"do_sample"'))
         and not any(key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"'))
     )
 

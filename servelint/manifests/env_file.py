@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from servelint.formats.env_file import EnvEntry, EnvFile, append_line, read_env, replace_value
@@ -98,7 +98,7 @@ def entry_of(document: EnvFile, setting: Setting) -> EnvEntry | None:
 
 
 def _setting(entry: EnvEntry) -> Setting:
-    span = entry.span if entry.is_set else entry.name_span
+    span = entry.span if entry.span.end > entry.span.start else entry.name_span
     return Setting(entry.name, entry.value, span, entry.whole, entry.name, reason=entry.reason)
 
 
@@ -141,7 +141,7 @@ def launcher_names() -> tuple[frozenset[str], frozenset[str]]:
     return known, frozenset(option["env"] for option in options if option.get("generic") and "env" in option)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def near_launcher_name(name: str) -> str | None:
     """The variable of TGI's launcher that a misspelt one must mean, None where none is near enough.
 

@@ -15,15 +15,14 @@ def identify_serving(serving: Serving) -> Identity:
     if folder is not None:
         return _of_folder(folder)
     name = serving.model
+    identity = UNKNOWN
     if name is not None and name.value:
         named = serving.engine == "ollama" and serving.facts.get("source") in ("library", "hub")
         identity = identify(name.value, ollama=named or None)
-        if identity.family is not None or identity.role != "unknown":
-            return identity
     template = serving.last("template")
     if template is not None and template.value:
-        return _of_ollama_template(template.value)
-    return UNKNOWN
+        return _with_template(identity, template.value)
+    return identity
 
 
 def _of_folder(folder: object) -> Identity:
@@ -46,20 +45,43 @@ def _of_folder(folder: object) -> Identity:
     return identity
 
 
-def _of_ollama_template(template: str) -> Identity:
-    """What a Modelfile's own TEMPLATE writes after an answer ends its turns, whatever the model is called."""
+# The header that a template opens an assistant's turn with, and the token that ends the turn in that language.
+_LANGUAGES = (
+    ("<|im_start|>assistant", "<|im_end|>"),
+    ("<|start_header_id|>assistant", "<|eot_id|>"),
+    ("<start_of_turn>model", "<end_of_turn>"),
+    ("<|turn>model", "<turn|>"),
+)
+
+
+def _with_template(identity: Identity, template: str) -> Identity:
+    """The identity with what a Modelfile's own TEMPLATE says of the turn's end: it is read, the name only guessed at.
+
+    A template in the family's own language changes nothing.
+    """
+    text = _turn_end_of_template(template)
+    if text is None or not _may_chat(identity) or any(token.text == text for token in identity.turn):
+        return identity
+    number = next((token.id for token in identity.vocabulary if token.text == text), None)
+    role = identity.role if identity.role != "unknown" else "instruct"
+    return replace(
+        identity, role=role, turn=(Token(text, number),), document=(), certain=False,
+        source="the TEMPLATE of this Modelfile",
+    )  # fmt: skip
+
+
+def _may_chat(identity: Identity) -> bool:
+    return identity.role in ("unknown", "instruct", "reasoning")
+
+
+def _turn_end_of_template(template: str) -> str | None:
+    """What stands directly behind the answer, where it is a known token; else the end in the template's language."""
     from servelint.models.tokens import known_token
 
     _, marker, rest = template.partition(".Response")
-    if not marker:
-        return UNKNOWN
-    _, closed, following = rest.partition("}}")
-    end = following.find(">")
-    if not closed or not following.startswith("<") or end < 0:
-        return UNKNOWN
-    text = following[: end + 1]
-    if not known_token(text):
-        return UNKNOWN
-    return replace(
-        UNKNOWN, role="instruct", turn=(Token(text),), certain=False, source="the TEMPLATE of this Modelfile"
-    )
+    if marker:
+        _, _, following = rest.partition("}}")
+        end = following.find(">")
+        if following.startswith("<") and 0 < end < 60 and known_token(following[: end + 1]):
+            return following[: end + 1]
+    return next((end for header, end in _LANGUAGES if header in template), None)

@@ -70,6 +70,8 @@ def faults(*texts: str, **settings: Any) -> list[Fault]:
             "--cudagraph-capture-sizes", True,
         ),
         (("--model=Q", "--disable-log-requests"), "v0.28.0", "removed", "--disable-log-requests", None, True),
+        (("--model=Q", "--device", "cuda"), "v0.28.0", "removed", "--device", None, True),
+        (("--model=Q", "--device", "cuda"), "v0.33.0", "removed", "--device", None, True),
         (("--model=Q", "--uds", "x"), "v0.8.5", "unknown-option", "--uds", "--uds", True),
         (("Q", "--port", "80k"), None, "invalid-value", "80k", "80000", True),
         (("Q", "--max-model-len", "8,192"), None, "invalid-value", "8,192", "8192", True),
