@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet
-from servelint.engines.versions import at_least, before, tag_of_image, version_of_image
+from servelint.engines.versions import at_least, compare, tag_of_image, version_of_image
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.models.identity import Identity
 from servelint.text import Span
@@ -160,6 +160,12 @@ def _reaches(version: str | None, floor: str) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
+def _at_most(version: str | None, ceiling: str) -> bool:
+    """Whether a version is known to be `ceiling` or older."""
+    order = compare(version, ceiling)
+    return order is not None and order <= 0
+
+
 def _default_cap(version: str | None) -> tuple[int | None] | None:
     """How many tokens a request without a cap gets: a number, or `(None,)` for all that is left of the total.
 
@@ -170,7 +176,7 @@ def _default_cap(version: str | None) -> tuple[int | None] | None:
     answers: list[tuple[int | None]] = []
     for candidate in _series(version):
         for bracket in option_table()["default_caps"]:
-            if at_least(candidate, bracket.get("from", "0.0.1")) and not before(bracket.get("to", "999.0"), candidate):
+            if at_least(candidate, bracket.get("from", "0.0.1")) and _at_most(candidate, bracket.get("to", "999.0")):
                 answers.append((bracket["tokens"],))
     return answers[0] if answers and all(answer == answers[0] for answer in answers) else None
 
@@ -480,7 +486,7 @@ def _converted(option: dict[str, Any], text: str) -> tuple[Any, str | None]:
 def _whole_number(option: dict[str, Any], text: str) -> tuple[int | None, str | None]:
     digits = text.removeprefix("+")
     if not digits:
-        return None, "it takes a whole number, and this is empty"
+        return None, "it takes a whole number"
     if not (digits.isascii() and digits.isdigit()):
         return None, "it takes a whole number in plain digits"
     number = int(digits) if len(digits) <= 30 else option["maximum"] + 1
@@ -498,11 +504,11 @@ def _decimal(text: str) -> tuple[float | None, str | None]:
             return float(text), None
         except ValueError:
             pass
-    return None, "it takes a number, and this is empty" if not text else "it takes a number"
+    return None, "it takes a number"
 
 
 def _invalid(option: dict[str, Any], name: str, value: str, span: Span, reason: str, path: str | None = None) -> Fault:
-    shown = "this value" if option.get("secret") else (_shown(value) if value else "nothing")
+    shown = "this value" if option.get("secret") else (_shown(value) if value else "empty")
     quoted = value[:1] in ('"', "'") and value[-1:] == value[:1] and len(value) > 1
     hint = "the quotes are part of the value here" if quoted else ""
     certain = option["kind"] != "choice"
@@ -540,7 +546,7 @@ def _renamed(version: str | None, options: Sequence[Option]) -> Iterator[Fault]:
             successor = _spelled_like(renamed["to"], is_variable)
             message = f"{option.spelled} is the old name of {successor} since TGI {renamed['since']}"
             yield Fault("deprecated", message, option.name_span, successor, True, option.spelled)
-        if "absent" in known and before(known["absent"], version) is False:
+        if "absent" in known and _at_most(version, known["absent"]):
             older = next(
                 flag for flag, other in _by_flag().items() if other.get("renamed", {}).get("to") == option.name
             )
@@ -585,7 +591,7 @@ def _input_conflicts(winners: dict[str, Option], version: str | None) -> Iterato
     new, old = winners.get("--max-input-tokens"), winners.get("--max-input-length")
     total = winners.get("--max-total-tokens")
     table = option_table()
-    is_old = before(table["old_defaults"]["to"], version) is False
+    is_old = _at_most(version, table["old_defaults"]["to"])
     if new is not None and old is not None and not is_old:
         message = f"{old.spelled} and {new.spelled} are two names of one option, and TGI takes only one of them"
         fault = Fault(

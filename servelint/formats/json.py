@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from re import Pattern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from servelint.formats.problem import Comment, Problem
 from servelint.text import Embedded, LineIndex, Span
+
+if TYPE_CHECKING:
+    from re import Pattern
 
 # `json.loads` recurses, and gives up at about 990 levels less what its caller's stack holds. Deeper than this no person
 # writes, and comparing two such values would recurse as well.

@@ -54,10 +54,10 @@ def replace_value(file: JsonFile, node: Node, value: Any) -> Edits | str:
     reason = refusal(file, node)
     if reason is not None:
         return reason
-    if node.kind == "array" and isinstance(value, list | tuple) and value and _is_spread(file, node):
+    if node.kind == "array" and node.items and isinstance(value, list | tuple) and value:
         first, last = node.items[0], node.items[-1]
-        gap = _gap_before(file, first)
-        text = f",{gap}".join(written(item, file) for item in value)
+        separator = f",{_gap_before(file, first)}" if _is_spread(file, node) else _separator_within(file, node)
+        text = separator.join(written(item, file) for item in value)
         return (Edit(first.span.start, last.span.end, text),)
     return (Edit(node.span.start, node.span.end, written(value, file)),)
 

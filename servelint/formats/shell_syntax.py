@@ -21,10 +21,9 @@ DEPTH_LIMIT = 40
 
 DECLARERS = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "function", "{", "[[", "coproc"})
-_NOT_FIRST = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_NOT_FIRST = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "]]"})
 _RESERVED = _OPENERS | _NOT_FIRST | {"time", "!", "in"}
 _NAME_FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-_NAME = _NAME_FIRST | frozenset("0123456789")
 _SPECIAL_PARAMETERS = frozenset("@*#?$!-0123456789")
 _METACHARACTERS = frozenset(" \t\n;&|()<>")
 _ANSI_ESCAPES = {
@@ -686,6 +685,9 @@ class Parser:
             and not (self.text[self.position] in "<>" and self.text.startswith("(", self.position + 1))
         ):
             raise self.unexpected()
+        number = _pattern(r"\d+(?=[<>])").match(self.text, self.position, self.length)
+        if number is not None:  # the number belongs to the next redirection
+            raise self.unexpected()
         target = self.word()
         result = Redirect(operator, start, target.end, match.group(1) or "", target)
         if operator in ("<<", "<<-"):
@@ -935,7 +937,10 @@ class Parser:
                 if end < 0:
                     raise self.unclosed("'", position)
                 result.append(Part("text", position, position + 1, "'"))
-                result.extend(self.inner_parts(position + 1, end))
+                try:
+                    result.extend(self.inner_parts(position + 1, end))
+                except ShellSyntaxError:  # bash complains when the command runs
+                    result.append(Part("hidden", position + 1, end, "a bad substitution"))
                 result.append(Part("text", end, end + 1, "'"))
                 self.position = end + 1
             else:
@@ -975,10 +980,9 @@ class Parser:
             parts.append(Part("parameter", start, start + 2, following))
             self.position += 2
         elif following and following in _NAME_FIRST:
-            end = start + 2
-            while end < self.length and text[end] in _NAME:
-                end += 1
-            parts.append(Part("parameter", start, end, text[start + 1 : end]))
+            match = _pattern(r"(?:\w|\\\n(?=\w))+").match(text, start + 1, self.length)
+            end = match.end() if match else start + 2
+            parts.append(Part("parameter", start, end, text[start + 1 : end].replace("\\\n", "")))
             self.position = end
         else:
             parts.append(Part("text", start, start + 1, "$"))

@@ -293,7 +293,7 @@ def plain_encoder(flow: bool) -> Callable[[str], str | None]:
             return None
         if ":" in text and (": " in text or ":\t" in text or text[-1] == ":"):
             return None
-        if text[-1] in " \t" and text.strip(" \t"):
+        if text[-1] in " \t":
             return None
         if text[0] in _INDICATORS and not (text[0] == "-" and text[1:2] not in ("", " ", "\t")):
             return None

@@ -69,7 +69,9 @@ def test_each_program_reads_the_line_its_own_way(line: tuple[str, Any, Any, Any,
         assert (first.interpretations.get(dialect, MISSING) if first else MISSING) == value, dialect
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line[4] not in (MISSING, None)], ids=lambda line: repr(line[0]))
+@pytest.mark.parametrize(
+    "line", [line for line in LINES if line[4] not in (MISSING, None)], ids=lambda line: repr(line[0])
+)
 def test_the_shell_itself_agrees(line: tuple[str, Any, Any, Any, Any]) -> None:
     script = f'{line[0]}\nprintf %s "$A"'
     assert subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout == line[4]

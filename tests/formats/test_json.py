@@ -25,11 +25,67 @@ def reference(text: str) -> tuple[bool, Any]:
 
 
 PIECES = [
-    "{", "}", "[", "]", ",", ":", '"a"', '"b"', '"a": 1', "1", "-1", "0", "01", "1.5", "1e5", "-", "true", "false", "null",
-    "NaN", "Infinity", "-Infinity", " ", "\n", "\t", "\r", '"', "\\", "\\u00e9", "\\ud83d", "\\ude00", "\\n", "\\x", "\\/",
-    "// c\n", "/* c */", "# x\n", "'a'", "x", "\ufeff", "\xa0", "\x00", "\x0b", "é", "😀", "\ud800", "“a”", "<<<<<<< a\n",
-    "=======\n", "{{ x }}", "${Y}", ".5", "5.", "+1", "\u2028", "1_0", "0x1", "\x1f", "\x7f", "１",
-]  # fmt: skip
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"b"',
+    '"a": 1',
+    "1",
+    "-1",
+    "0",
+    "01",
+    "1.5",
+    "1e5",
+    "-",
+    "true",
+    "false",
+    "null",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    " ",
+    "\n",
+    "\t",
+    "\r",
+    '"',
+    "\\",
+    "\\u00e9",
+    "\\ud83d",
+    "\\ude00",
+    "\\n",
+    "\\x",
+    "\\/",
+    "// c\n",
+    "/* c */",
+    "# x\n",
+    "'a'",
+    "x",
+    "\ufeff",
+    "\xa0",
+    "\x00",
+    "\x0b",
+    "é",
+    "😀",
+    "\ud800",
+    "“a”",
+    "<<<<<<< a\n",
+    "=======\n",
+    "{{ x }}",
+    "${Y}",
+    ".5",
+    "5.",
+    "+1",
+    "\u2028",
+    "1_0",
+    "0x1",
+    "\x1f",
+    "\x7f",
+    "１",
+]
 FRAMES = ["%s", "%s", '{"a": %s}', "[%s]", '{"a": 1, %s}', '"%s"', '[1, "%s"]']
 
 
@@ -100,7 +156,9 @@ def test_escapes_of_every_length_have_their_places() -> None:
     host = r'["\u003c|\/\ud83d\ude00\n\ud800x"]'
     node = find(read_json(host).root, [0])
     inner = embedded(node)
-    written = [host[span.start : span.end] for span in (inner.host_span(Span(i, i + 1)) for i in range(len(inner.text)))]
+    written = [
+        host[span.start : span.end] for span in (inner.host_span(Span(i, i + 1)) for i in range(len(inner.text)))
+    ]
     assert written == [r"\u003c", "|", r"\/", r"\ud83d\ude00", r"\n", r"\ud800", "x"]
 
 
@@ -139,15 +197,23 @@ REFUSED = {
     "no-break space": ('{\xa0"a": 1}', {"a": 1}, "\xa0", "U+00A0"),
     "template": ('{"a": {{ ids }}}', {"a": None}, "{{ ids }}", "template"),
     "variable": ('{"a": ${IDS}}', {"a": None}, "${IDS}", "template"),
-    "pointer": ("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", None, "version https://git-lfs.github.com/spec/v1", "LFS"),
+    "pointer": (
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+        None,
+        "version https://git-lfs.github.com/spec/v1",
+        "LFS",
+    ),
     "web page": ("<!DOCTYPE html>\n<p>", None, "<!DOCTYPE html>", "web page"),
     "nothing": ("", None, "", "empty"),
     "blanks": (" \n", None, "", "empty"),
     "merge": (
-        '{\n<<<<<<< ours\n "a": 1\n=======\n "a": 2\n>>>>>>> theirs\n}', {"a": 2}, "<<<<<<< ours", "merge",
+        '{\n<<<<<<< ours\n "a": 1\n=======\n "a": 2\n>>>>>>> theirs\n}',
+        {"a": 2},
+        "<<<<<<< ours",
+        "merge",
     ),
     "too many digits": ("[" + "9" * 4301 + "]", [math.inf], "9" * 4301, "digits"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -162,7 +228,16 @@ def test_refused_text_is_read_and_the_fault_is_placed(name: str) -> None:
     assert text[problem.span.start : problem.span.end] == place
 
 
-TAKEN = ['{"a": NaN}', "[Infinity, -Infinity]", '"\x7f"', '"\\ud800"', "1e999", "[" + "9" * 4300 + "]", "-0", ' \r\n{"a":[]}\t']
+TAKEN = [
+    '{"a": NaN}',
+    "[Infinity, -Infinity]",
+    '"\x7f"',
+    '"\\ud800"',
+    "1e999",
+    "[" + "9" * 4300 + "]",
+    "-0",
+    ' \r\n{"a":[]}\t',
+]
 
 
 @pytest.mark.parametrize("text", TAKEN)
@@ -195,7 +270,8 @@ def test_deep_nesting_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["{", "}", "[", '"', '"\n', '"\n\\"', "'\n", "[1,/**/", "#\n", "\0", "<<<<<<<\n", "{{", "x ", ":", ",", "[{"]
+    "piece",
+    ["{", "}", "[", '"', '"\n', '"\n\\"', "'\n", "[1,/**/", "#\n", "\0", "<<<<<<<\n", "{{", "x ", ":", ",", "[{"],
 )
 def test_hostile_repetition_is_read_with_few_problems(piece: str) -> None:
     file = read_json(piece * 20_000)

@@ -99,6 +99,8 @@ REPLACED = [
     ('{"e": "1"}', 1, '{"e": 1}'),
     ('{"e": ["1", "2"]}', [1, 2], '{"e": [1, 2]}'),
     ('{"e": [\n  "1",\n  "2"\n]}', [1, 2, 3], '{"e": [\n  1,\n  2,\n  3\n]}'),
+    ('{"p": [1, 2], "e": [ "1","2" ]}', [1, 2], '{"p": [1, 2], "e": [ 1,2 ]}'),
+    ('{"e": [1]}', [], '{"e": []}'),
     ('{"e": null}', {"x": True}, '{"e": {"x": true}}'),
     ('{"e": 1, "t": "\\u00e9"}', "ü", '{"e": "\\u00fc", "t": "\\u00e9"}'),
     ('{"e": 1, "t": "é"}', "ü", '{"e": "ü", "t": "é"}'),
@@ -157,7 +159,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
-STYLES = st.sampled_from([{}, {"indent": 2}, {"indent": "\t"}, {"separators": (",", ":")}, {"separators": (" , ", " : ")}])
+STYLES = st.sampled_from(
+    [{}, {"indent": 2}, {"indent": "\t"}, {"separators": (",", ":")}, {"separators": (" , ", " : ")}]
+)
 
 
 @settings(max_examples=300, deadline=None)
