@@ -113,7 +113,7 @@ def write_manifests(folder: Path, count: int) -> None:
 
 
 def write_tree(folder: Path, files: int, share: float) -> None:
-    """A repository of `files` files of which `share` are manifests; the others are Python, Markdown, plain YAML, JSON."""
+    """A repository of `files` files of which `share` are manifests; the others Python, Markdown, YAML, JSON."""
     step = round(1 / share)
     for number in range(files):
         place = folder / f"area-{number % 20:02}" / f"part-{number % 400 // 20:02}"
@@ -124,7 +124,9 @@ def write_tree(folder: Path, files: int, share: float) -> None:
             text = f"name: check-{number}\non: [push]\njobs:\n" + "  build:\n    runs-on: linux\n    steps: []\n" * 12
             (place / f"values-{number}.yaml").write_text(text, encoding="utf-8")
         elif number % 10 == 2:
-            (place / f"notes-{number}.md").write_text(f"# Notes {number}\n\n" + "Nothing to serve here.\n" * 40, encoding="utf-8")
+            (place / f"notes-{number}.md").write_text(
+                f"# Notes {number}\n\n" + "Nothing to serve here.\n" * 40, encoding="utf-8"
+            )
         elif number % 10 == 3:
             (place / f"data-{number}.json").write_text('{"rows": [' + '"a", ' * 300 + '"b"]}\n', encoding="utf-8")
         else:

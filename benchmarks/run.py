@@ -52,7 +52,8 @@ def compare(name: str, bar: float, command: Sequence[str], peer: Sequence[str], 
     memory = max(pair[0][1] for pair in pairs)
     held = ratio <= bar
     print(
-        f"{name:<46} {mine:8.3f} s against {other:8.3f} s: {ratio:5.2f} (bar {bar:.2f}, {'held' if held else 'MISSED'}), "
+        f"{name:<46} {mine:8.3f} s against {other:8.3f} s: {ratio:5.2f} "
+        f"(bar {bar:.2f}, {'held' if held else 'MISSED'}), "
         f"peak {memory:.0f} MiB"
     )
     return held
@@ -110,8 +111,14 @@ def main() -> int:
                 write_manifests(folder / f"files-{times}", 200 * times)
                 text = "".join(deployment(number) for number in range(100 * times))
                 (folder / f"size-{times}.yaml").write_text(text, encoding="utf-8")
-            held.append(growth("1, 2, 4 times the files", [[SERVELINT, "check", f"files-{n}"] for n in (1, 2, 4)], rounds))
-            held.append(growth("1, 2, 4 times the file size", [[SERVELINT, "check", f"size-{n}.yaml"] for n in (1, 2, 4)], rounds))
+            held.append(
+                growth("1, 2, 4 times the files", [[SERVELINT, "check", f"files-{n}"] for n in (1, 2, 4)], rounds)
+            )
+            held.append(
+                growth(
+                    "1, 2, 4 times the file size", [[SERVELINT, "check", f"size-{n}.yaml"] for n in (1, 2, 4)], rounds
+                )
+            )
     return 0 if all(held) else 1
 
 

@@ -28,7 +28,9 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     fix = None
     if last in (" ", "\t", "\r"):
         what = "a carriage return" if last == "\r" else "a blank"
-        message = f"the backslash above is followed by {what}, so the command ends there and {first} is run as a program"
+        message = (
+            f"the backslash above is followed by {what}, so the command ends there and {first} is run as a program"
+        )
         start = command.words[-1].span.start
         if last != "\r":
             end = command.words[-1].span.end
@@ -40,7 +42,9 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     else:
         message = f"the line above does not end in a backslash: {first} is run as a program of its own"
         if not between.strip():
-            fix = Fix("continue the line above with a backslash", "safe", (Edit(command.span.end, command.span.end, " \\"),))
+            fix = Fix(
+                "continue the line above with a backslash", "safe", (Edit(command.span.end, command.span.end, " \\"),)
+            )
     yield Finding(
         "SL509", "error", serving.path, Span(following.span.start, following.words[0].span.end), message,
         why="The server starts without this flag and everything below it, and nothing says so.",

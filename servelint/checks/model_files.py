@@ -83,9 +83,9 @@ def _plain_numbers(value: Any) -> list[int] | None:
             return None
         if isinstance(item, int):
             numbers.append(item)
-        elif isinstance(item, float) and item.is_integer() and 0 <= item < 1e9:
-            numbers.append(int(item))
-        elif isinstance(item, str) and item.strip().isascii() and item.strip().isdigit() and len(item.strip()) < 10:
+        elif (isinstance(item, float) and item.is_integer() and 0 <= item < 1e9) or (
+            isinstance(item, str) and item.strip().isascii() and item.strip().isdigit() and len(item.strip()) < 10
+        ):
             numbers.append(int(item))
         else:
             return None
@@ -125,7 +125,8 @@ def check_turn_end(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     token = turn[0]
     assert token.id is not None
     fix, refusal = repair(
-        f"add {token.id} ({token.text})", serving.writer.add_id(setting, token.id, first=True)  # type: ignore[attr-defined]
+        f"add {token.id} ({token.text})",
+        serving.writer.add_id(setting, token.id, first=True),  # type: ignore[attr-defined]
     )
     own = tokenizer_end(serving.facts["folder"], identity)
     engines = "transformers does not stop there"
@@ -167,9 +168,14 @@ def check_not_terminators(deployment: Deployment, policy: Policy) -> Iterator[Fi
             message = f"{value} is outside the vocabulary of {size} tokens"
         elif value < 0:
             message = f"{value} is no token id"
-        elif identity.family is None or not identity.certain or not ends or ends & set(ids) or None in ends:
-            continue
-        elif value in ends:
+        elif (
+            identity.family is None
+            or not identity.certain
+            or not ends
+            or ends & set(ids)
+            or None in ends
+            or value in ends
+        ):
             continue
         else:
             named = f" ({texts[value]})" if value in texts else ""
@@ -211,7 +217,9 @@ def check_banned_ends(deployment: Deployment, policy: Policy) -> Iterator[Findin
     serving = deployment.serving
     ids = set(plain_ids(_eos_data(deployment)))
     suppressed = serving.last("suppress_tokens")
-    banned = ids & set(plain_ids(suppressed.data)) if suppressed is not None and isinstance(suppressed.data, list) else set()
+    banned = (
+        ids & set(plain_ids(suppressed.data)) if suppressed is not None and isinstance(suppressed.data, list) else set()
+    )
     if suppressed is not None and banned:
         yield Finding(
             "SL112", "error", serving.path, suppressed.span,
@@ -272,7 +280,12 @@ def _expected(error: Any) -> str:
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         return f"{listing([str(kind) for kind in kinds])} is expected"
     if error.validator in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
-        words = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
+        words = {
+            "minimum": "at least",
+            "exclusiveMinimum": "more than",
+            "maximum": "at most",
+            "exclusiveMaximum": "less than",
+        }
         return f"{words[error.validator]} {error.validator_value} is expected"
     if error.validator == "enum":
         return f"one of {listing([_shown(value) for value in error.validator_value])} is expected"

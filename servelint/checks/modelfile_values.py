@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt, listing, repair
-from servelint.checks.deployment import Check, Deployment
 from servelint.formats.modelfile import listed_stops, stray_quotes, trailing_comment
 from servelint.text import Edit
 

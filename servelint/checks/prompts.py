@@ -16,7 +16,8 @@ def check_base_as_chat(deployment: Deployment, policy: Policy) -> Iterator[Findi
         return
     place = serving.model
     yield Finding(
-        "SL301", "warning" if identity.certain else "note", serving.path, place.whole if place and place.path is None else serving.span,
+        "SL301", "warning" if identity.certain else "note", serving.path,
+        place.whole if place and place.path is None else serving.span,
         f"{_name(deployment)} is a base model, and it is served for chat",
         why=(
             "A base model was not trained to end a turn; its own end token closes documents, so it answers and then "

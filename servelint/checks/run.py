@@ -17,8 +17,8 @@ from servelint.files.context import Context
 from servelint.formats.problem import Problem
 from servelint.manifests.catalogue import Kind, kind_of
 from servelint.manifests.serving import Manifest, Serving
-from servelint.models.resolve import identify_serving
 from servelint.models.identity import Identity
+from servelint.models.resolve import identify_serving
 from servelint.text import Source, Span, decode
 
 

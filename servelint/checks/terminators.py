@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Severity
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt, listing, repair
-from servelint.checks.deployment import Check, Deployment
 from servelint.manifests.serving import Setting
 from servelint.models.identity import Token
 from servelint.text import Span

@@ -18,13 +18,13 @@ def with_model(serving: Serving, context: Context) -> Serving:
     if serving.model is not None or (serving.arguments is None and serving.kind != "env-file"):
         return serving
     if serving.engine == "vllm":
-        from servelint.engines.vllm import model_of
+        from servelint.engines import vllm
 
-        model = model_of(serving, context)
+        model = vllm.model_of(serving, context)
     elif serving.engine == "tgi":
-        from servelint.engines.tgi import model_of
+        from servelint.engines import tgi
 
-        model = model_of(serving)
+        model = tgi.model_of(serving)
     else:
         return serving
     return serving if model is None else replace(serving, model=model)

@@ -47,9 +47,7 @@ def _ids_of_generation_config(
         setting = serving.last("eos_token_id")
         if setting is None:
             return [], []
-        return [
-            StopId(value, setting.origin, texts.get(value), setting.span) for value in plain_ids(setting.data)
-        ], []
+        return [StopId(value, setting.origin, texts.get(value), setting.span) for value in plain_ids(setting.data)], []
     if folder is None or CONFIG not in folder.files:
         return [], ["the file cannot be read, and config.json, which is used instead, was not found"]
     path = folder.files[CONFIG].path

@@ -13,10 +13,10 @@ from typing import Any
 
 from servelint.data import load
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet, StopText
-from servelint.engines.versions import at_least
 from servelint.formats.modelfile import Instruction, Modelfile, stray_quotes, trailing_comment
 from servelint.manifests.modelfile import origin_of, source_of, unknown_reason
 from servelint.manifests.serving import Serving
+from servelint.manifests.versions import at_least
 from servelint.models.identity import Identity
 
 _TABLE = "rules/engines/ollama.json"

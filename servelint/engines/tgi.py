@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet
-from servelint.engines.versions import at_least, compare, tag_of_image, version_of_image
 from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.versions import at_least, compare, tag_of_image, version_of_image
 from servelint.models.identity import Identity
 from servelint.text import Span
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet
-from servelint.engines.versions import at_least, before, repository_of_image
 from servelint.engines.vllm_arguments import Parsed, load_json, parse_serve
 from servelint.engines.vllm_sampling import ALLOWED_KEYS, COMPLETION_TOKENS
 from servelint.files.context import Context
 from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.versions import at_least, before, repository_of_image
 from servelint.models.identity import Identity
 from servelint.text import Span
 

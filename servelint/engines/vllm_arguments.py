@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Option
-from servelint.engines.versions import at_least, before, compare, parse_version
 from servelint.manifests.serving import Argument
+from servelint.manifests.versions import at_least, before, compare, parse_version
 from servelint.text import Span
 
 ReadFile = Callable[[str], str | None]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from servelint.engines.reading import Fault, Option
-from servelint.engines.versions import at_least, before, compare
 from servelint.engines.vllm_arguments import (
     Parsed,
     ParseError,
@@ -18,6 +17,7 @@ from servelint.engines.vllm_arguments import (
 )
 from servelint.engines.vllm_sampling import ALLOWED_KEYS
 from servelint.manifests.serving import Argument, Serving
+from servelint.manifests.versions import at_least, before, compare
 from servelint.models.identity import Identity
 from servelint.text import Span
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from servelint.engines.versions import at_least, before
+from servelint.manifests.versions import at_least, before
 
 # Keys of the sampling defaults that the server takes over, with the first version that does; all others are dropped.
 ALLOWED_KEYS: Mapping[str, str] = {

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from pathspec.pattern import Pattern
 
 # Folders that hold other people's files or a tool's own; their names are taken in any depth.
 SKIPPED_FOLDERS = frozenset(
@@ -23,18 +23,33 @@ _IGNORE_FILE_LIMIT = 1024 * 1024
 # Each wildcard of a pattern is one more loop in the regular expression that pathspec makes of it.
 _MOST_STARS, _MOST_DOUBLE_STARS = 3, 2
 
-Excludes = Callable[[str, bool], bool]
+Excludes: TypeAlias = "Callable[[str, bool], bool]"
+
+
+class _Pattern(NamedTuple):
+    """One pattern: what it is matched against (path or name, of which depth), and either a literal or an expression."""
+
+    include: bool
+    folders_only: bool
+    anchored: bool
+    depth: int | None
+    literal: str | None
+    is_suffix: bool
+    expression: Pattern | None
+
+
+Patterns: TypeAlias = tuple[_Pattern, ...]
 
 
 class _Level(NamedTuple):
     """The patterns of one ignore file; they match `prefix` and the path without its first `strip` characters."""
 
-    patterns: GitIgnoreSpec
+    patterns: Patterns
     strip: int
     prefix: str
 
 
-_Chain = tuple[_Level, ...]
+_Chain: TypeAlias = "tuple[_Level, ...]"
 
 
 def walk(
@@ -91,28 +106,88 @@ def walk(
         stack.extend(reversed(folders))
 
 
-def compile_patterns(lines: Iterable[str]) -> GitIgnoreSpec | None:
-    """Patterns in gitignore's language, None where there are none.
+def compile_patterns(lines: Iterable[str]) -> Patterns:
+    """Patterns in gitignore's language, in the reverse of their order.
 
     A pattern that cannot be read matches nothing, as in git. Nor does one with more wildcards than a person writes: it
     could take exponential time to say no.
     """
-    kept = [line for line in lines if line.strip() and not line.startswith("#") and _is_harmless(line)]
-    if not kept:
+    compiled = [pattern for pattern in map(_compile, lines) if pattern is not None]
+    return tuple(reversed(compiled))
+
+
+def matches(patterns: Patterns, path: str, is_folder: bool) -> bool | None:
+    """Whether the last pattern that matches takes a path (relative to the patterns' folder) in; None without one.
+
+    The folders above the path must have been asked before, and what is below a folder that was taken in is not asked.
+    """
+    if os.sep != "/":
+        path = path.replace(os.sep, "/")
+    name = path.rpartition("/")[2]
+    for pattern in patterns:
+        if pattern.folders_only and not is_folder:
+            continue
+        subject = path if pattern.anchored else name
+        if pattern.depth is not None and subject.count("/") != pattern.depth:
+            continue
+        if pattern.literal is not None:
+            found = subject.endswith(pattern.literal) if pattern.is_suffix else subject == pattern.literal
+        else:
+            found = bool(pattern.expression and pattern.expression.match_file(subject))
+        if found:
+            return pattern.include
+    return None
+
+
+def covers(patterns: Patterns, path: str) -> bool:
+    """Whether the patterns take in a file, or a folder above it; nothing needs to have been asked before."""
+    if not patterns:
+        return False
+    position = path.find(os.sep)
+    while position >= 0:
+        if matches(patterns, path[:position], True):
+            return True
+        position = path.find(os.sep, position + 1)
+    return bool(matches(patterns, path, False))
+
+
+def _compile(line: str) -> _Pattern | None:
+    """One line of an ignore file; None where it holds no pattern.
+
+    Only what has wildcards is given to pathspec, one pattern at a time and without its `!` and last slash. Its check of
+    whole files lets the `*` of `*`, `!*/`, `!*.yaml` win over the exceptions, unlike git, and importing it costs more
+    than listing a thousand files.
+    """
+    bare = line.rstrip(" \t\r\n")
+    if bare.endswith("\\") and len(bare) < len(line):
+        bare += line[len(bare)]
+    if not bare or bare.startswith("#"):
         return None
+    include = not bare.startswith("!")
+    body = bare if include else bare[1:]
+    folders_only = body.endswith("/")
+    body = body.removesuffix("/")
+    anchored = "/" in body
+    body = body.removeprefix("/")
+    double = body.count("**")
+    if not body or double > _MOST_DOUBLE_STARS or body.count("*") - 2 * double > _MOST_STARS:
+        return None
+    depth = body.count("/") if not double else None
+    if not _has_wildcards(body):
+        return _Pattern(include, folders_only, anchored, depth, body, False, None)
+    if not anchored and body.startswith("*") and len(body) > 1 and not _has_wildcards(body[1:]):
+        return _Pattern(include, folders_only, anchored, depth, body[1:], True, None)
     from pathspec import GitIgnoreSpec
 
     try:
-        return GitIgnoreSpec.from_lines(kept)
-    except Exception:  # pathspec's own error, or one of `re` for a range like [z-a]: one bad line must not undo the others
-        return GitIgnoreSpec.from_lines([line for line in kept if _is_readable(line)])
+        (expression,) = GitIgnoreSpec.from_lines([f"/{body}" if anchored else body]).patterns
+    except Exception:  # pathspec's own error, or one of `re` (for a range like [z-a]): the other lines stand
+        return None
+    return _Pattern(include, folders_only, anchored, depth, None, False, expression)
 
 
-def matches(patterns: GitIgnoreSpec, path: str, is_folder: bool) -> bool | None:
-    """Whether the last pattern that matches a path (relative to the patterns' folder) takes it in; None without one."""
-    if os.sep != "/":
-        path = path.replace(os.sep, "/")
-    return patterns.check_file(path + "/" if is_folder else path).include
+def _has_wildcards(text: str) -> bool:
+    return any(character in text for character in "*?[\\")
 
 
 def _name_of(entry: os.DirEntry[str]) -> str:
@@ -133,23 +208,6 @@ def _is_file(entry: os.DirEntry[str], real_root: str, wanted: Callable[[str], bo
     return inside and not wanted(os.path.basename(target))
 
 
-def _is_harmless(line: str) -> bool:
-    if "*" not in line:
-        return True
-    double = line.count("**")
-    return double <= _MOST_DOUBLE_STARS and line.count("*") - 2 * double <= _MOST_STARS
-
-
-def _is_readable(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except Exception:  # as above
-        return False
-    return True
-
-
 def _is_ignored(chain: _Chain, path: str, is_folder: bool) -> bool:
     for patterns, strip, prefix in reversed(chain):
         verdict = matches(patterns, prefix + path[strip:], is_folder)
@@ -163,7 +221,7 @@ def _with_own(chain: _Chain, here: str, entries: Iterable[os.DirEntry[str]]) -> 
     own += [".gitignore"] if any(entry.name == ".gitignore" for entry in entries) else []
     for name in own:
         patterns = _read_patterns(os.path.join(here, name))
-        if patterns is not None:
+        if patterns:
             chain = (*chain, _Level(patterns, len(here), ""))
     return chain
 
@@ -184,7 +242,7 @@ def _levels_above(folder: str, strip: int) -> _Chain:
         place, prefix = above, f"{name}/{prefix}"
         for file in (".gitignore", ".git/info/exclude"):
             patterns = _read_patterns(os.path.join(place, file))
-            if patterns is not None:
+            if patterns:
                 levels.append(_Level(patterns, strip, prefix))
     chain = tuple(reversed(levels))
     return () if _ignores_folder(chain) else chain
@@ -207,15 +265,15 @@ def _ignores_folder(chain: _Chain) -> bool:
     return False
 
 
-def _read_patterns(path: str) -> GitIgnoreSpec | None:
+def _read_patterns(path: str) -> Patterns:
     from pathlib import Path
 
     from servelint.files.context import UnreadableError, read_bytes
 
     if not os.path.exists(path):
-        return None
+        return ()
     try:
         data = read_bytes(Path(path), _IGNORE_FILE_LIMIT)
     except UnreadableError:
-        return None
-    return compile_patterns(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").splitlines())
+        return ()
+    return compile_patterns(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n"))

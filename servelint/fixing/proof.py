@@ -50,7 +50,8 @@ def _prove_modelfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str
 def _inside(span: Span, edits: Sequence[Edit]) -> bool:
     """Whether an edit changes characters within the span; an insertion at its edge does not."""
     return any(
-        (edit.start < span.end and span.start < edit.end) or (edit.start == edit.end and span.start < edit.start < span.end)
+        (edit.start < span.end and span.start < edit.end)
+        or (edit.start == edit.end and span.start < edit.start < span.end)
         for edit in edits
     )
 
@@ -77,8 +78,8 @@ def _prove_shell(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | N
 def _prove_json(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     import json
 
-    from servelint.formats.json import read_json
     from servelint.formats.json import plain as plain_json
+    from servelint.formats.json import read_json
 
     document = read_json(old.text)
     try:
@@ -95,7 +96,8 @@ def _touched_json(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
     """The paths of the smallest values that hold each edit."""
     paths = []
     for edit in edits:
-        node, path = root, ()
+        node: Any = root
+        path: tuple[Any, ...] = ()
         while True:
             for key, child, span in _json_children(node):
                 if span.start <= edit.start and edit.end <= span.end:
@@ -136,12 +138,11 @@ def _touched_yaml(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
     for edit in edits:
         if edit.end < root.span.start or edit.start > root.span.end + 1:
             continue
-        node, path = root, ()
+        node: Any = root
+        path: tuple[Any, ...] = ()
         while True:
             for key, child in _yaml_children(node):
                 if child.alias_span is None and child.span.start <= edit.start and edit.end <= child.span.end:
-                    if child.kind != "scalar" and edit.start == edit.end and edit.start in (child.span.start, child.span.end):
-                        pass
                     node, path = child, (*path, key)
                     break
             else:
@@ -170,10 +171,12 @@ def _differences(one: Any, other: Any, allowed: Sequence[tuple[Any, ...]]) -> st
             missing = [key for key in (*left, *right) if key not in left or key not in right]
             if missing:
                 return f"{_dotted((*path, missing[0]))} would come or go"
-            stack.extend((left[key], right[key], (*path, str(key) if not isinstance(key, str) else key)) for key in left)
+            stack.extend(
+                (left[key], right[key], (*path, str(key) if not isinstance(key, str) else key)) for key in left
+            )
         elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
             stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=True)))
-        elif left != right and left == left or type(left) is not type(right):  # noqa: PLR0124 (NaN is not itself)
+        elif (left != right and left == left) or type(left) is not type(right):
             return f"{_dotted(path)} would change from {left!r} to {right!r}"
     return None
 

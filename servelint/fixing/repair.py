@@ -96,9 +96,7 @@ def _why_left(finding: Finding, unsafe: bool, refused: dict[tuple[str, str], str
     return "shown only, to be made by hand"
 
 
-def _apply(
-    path: str, source: Source, result: Result, chosen: list[Finding], context: Context, policy: Policy
-) -> _Step:
+def _apply(path: str, source: Source, result: Result, chosen: list[Finding], context: Context, policy: Policy) -> _Step:
     together = _without_overlaps(chosen)
     step = _attempt(path, source, result, together, context, policy)
     if step.after is not None or len(together) == 1:

@@ -34,10 +34,10 @@ def replace_file(path: Path, before: bytes, after: bytes) -> None:
     temporary = _write_beside(path, status, after)
     try:
         _refuse_changed(path, before)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         if isinstance(error, OSError):
             raise WriteError((error.strerror or str(error)).lower()) from error
         raise
@@ -46,7 +46,7 @@ def replace_file(path: Path, before: bytes, after: bytes) -> None:
 
 def _target(path: Path) -> str:
     try:
-        return os.readlink(path)
+        return str(path.readlink())
     except OSError:
         return "its target"
 
@@ -60,7 +60,7 @@ def _refuse_changed(path: Path, before: bytes) -> None:
         raise WriteError("changed since it was read; run again")
 
 
-def _write_beside(path: Path, status: os.stat_result, after: bytes) -> str:
+def _write_beside(path: Path, status: os.stat_result, after: bytes) -> Path:
     temporary = ""
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".servelint", dir=path.parent)
@@ -75,11 +75,11 @@ def _write_beside(path: Path, status: os.stat_result, after: bytes) -> str:
     except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                Path(temporary).unlink()
         if isinstance(error, OSError):
             raise WriteError((error.strerror or str(error)).lower()) from error
         raise
-    return temporary
+    return Path(temporary)
 
 
 def _copy_attributes(path: Path, descriptor: int) -> None:

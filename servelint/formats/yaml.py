@@ -1,40 +1,33 @@
 """YAML with a place for every node: libyaml's events, made into light nodes.
 
-Kubernetes' reader (sigs.k8s.io/yaml), Helm and Docker Compose use ports of libyaml, so what libyaml refuses they refuse.
+Kubernetes' reader (sigs.k8s.io/yaml), Helm and Docker Compose use ports of libyaml, so what it refuses they refuse.
 Scalars are typed as sigs.k8s.io/yaml types them. Nothing is constructed from tags, and no alias is ever expanded.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import pairwise
 from typing import Any
 
+from servelint.formats import yaml_scalars as scalars
 from servelint.formats.problem import Comment, Problem
+from servelint.formats.yaml_types import plain_type, typed
 from servelint.text import Embedded, Span
 
 # go-yaml gives up at 10,000 levels, libyaml at 1,000; deeper than this no person writes, and proofs recurse.
 DEPTH_LIMIT = 400
 # How many mappings a lookup follows through merge keys. Only a hostile file has more, and each lookup would pay.
 MERGE_LIMIT = 64
-# Python converts no longer run of decimal digits to a whole number (`sys.get_int_max_str_digits`).
-DIGIT_LIMIT = 4300
 # How many values `plain` lets a text grow to through its aliases.
 EXPANSION_LIMIT = 200_000
 
+_PROBLEM_LIMIT = 50
+_NO_ITEMS: list[Any] = []
 _STYLES = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _TAG_PREFIX = "tag:yaml.org,2002:"
-
-_TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
-_FALSE = frozenset(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"))
-_NULL = frozenset(("", "~", "null", "Null", "NULL"))
-_SPECIAL_FLOATS = {
-    ".nan": "nan", ".NaN": "nan", ".NAN": "nan",
-    ".inf": "inf", ".Inf": "inf", ".INF": "inf", "+.inf": "inf", "+.Inf": "inf", "+.INF": "inf",
-    "-.inf": "-inf", "-.Inf": "-inf", "-.INF": "-inf",
-}  # fmt: skip
 
 _REASONS = {
     "mapping values are not allowed in this context":
@@ -57,7 +50,7 @@ _REASONS = {
     "found unknown directive name": "a directive (`%…`) that YAML does not know",
     "did not find expected <document start>": "a `---` is wanted before this document",
     "did not find expected key": "a key is wanted here; the indentation does not fit what is above",
-    "did not find expected '-' indicator": "a `- ` list item is wanted here; the indentation does not fit the list above",
+    "did not find expected '-' indicator": "a `- ` list item is wanted here; the indentation does not fit the list",
     "did not find expected ',' or ']'": "a `,` or `]` is wanted in the list",
     "did not find expected ',' or '}'": "a `,` or `}` is wanted in the mapping",
     "did not find expected node content": "a value is wanted here",
@@ -106,7 +99,7 @@ class Node:
         self.text = text
         self.style = style
         self.flow = flow
-        self.items: list[Any] = []
+        self.items: list[Any] = _NO_ITEMS if kind == "scalar" else []
         self.tag: str | None = None
         self.anchor: str | None = None
         self.alias_span: Span | None = None
@@ -134,7 +127,8 @@ class YamlFile:
 
     `documents` holds one root a document, None for an empty one; a document that libyaml refuses, and what follows it,
     is not there. `spans` gives each document's part of the text, from its `---` (the first: from the beginning) to the
-    next. `templated` says that `{{` stands where YAML wants a value: a template, which only looks like YAML.
+    next. `templated` says that `{{` stands where YAML wants a value: a template, which only looks like YAML. `broken`
+    says that libyaml refuses the text.
     """
 
     text: str
@@ -143,11 +137,7 @@ class YamlFile:
     comments: tuple[Comment, ...] = ()
     spans: tuple[Span, ...] = ()
     templated: bool = False
-
-    @property
-    def broken(self) -> bool:
-        """Whether the reader refuses the file."""
-        return any(problem.sort == "syntax" for problem in self.problems)
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +149,8 @@ class YamlRefusal:
 
 def read_yaml(text: str) -> YamlFile:
     """Read any text, without its byte order mark, as YAML. Never raises; linear in the length of the text."""
-    from servelint.formats.yaml_scalars import unprintable
-
     reader = _Reader(text)
-    forbidden = unprintable(text)
+    forbidden = scalars.unprintable(text)
     reader.read(len(text) if forbidden is None else forbidden)
     if forbidden is not None:
         # The document that holds the character is as broken as one with a fault of syntax.
@@ -171,9 +159,14 @@ def read_yaml(text: str) -> YamlFile:
         reader.problems = [problem for problem in reader.problems if problem.sort != "syntax"]
         reader.problems.append(Problem(_forbidden(text[forbidden]), Span(forbidden, forbidden + 1)))
     spans = _document_spans(reader.starts, len(text))
-    comments = _comments(text, reader, spans) if reader.scalars is not None else ()
+    comments: tuple[Comment, ...] = ()
+    if reader.scalars is not None:
+        from servelint.formats.yaml_comments import find_comments
+
+        comments = find_comments(text, reader.scalars, reader.limit, reader.documents, reader.starts, spans)
     problems = tuple(sorted(reader.problems, key=lambda problem: problem.span))
-    return YamlFile(text, tuple(reader.documents), problems, comments, spans, reader.templated)
+    broken = any(problem.sort == "syntax" for problem in problems)
+    return YamlFile(text, tuple(reader.documents), problems, comments, spans, reader.templated, broken)
 
 
 def _forbidden(character: str) -> str:
@@ -240,7 +233,9 @@ class _Reader:
             message = _REASONS.get(reason, reason)
         related: tuple[tuple[Span, str], ...] = ()
         if context is not None and context.index + shift < index:
-            what = str(getattr(error, "context", "") or "").removeprefix("while parsing ").removeprefix("while scanning ")
+            what = (
+                str(getattr(error, "context", "") or "").removeprefix("while parsing ").removeprefix("while scanning ")
+            )
             start = context.index + shift
             related = ((Span(start, start + 1), f"{what} begins here" if what else "it begins here"),)
         self.problems.append(Problem(message, Span(index, min(index + 1, len(text))), related=related))
@@ -249,13 +244,11 @@ class _Reader:
     def _events(self, parser: Any, shift: int) -> None:
         from yaml import events
 
-        from servelint.formats.yaml_scalars import block_end
-
         scalar_event, alias_event = events.ScalarEvent, events.AliasEvent
         mapping_start, sequence_start = events.MappingStartEvent, events.SequenceStartEvent
         mapping_end, sequence_end = events.MappingEndEvent, events.SequenceEndEvent
         document_start, document_end = events.DocumentStartEvent, events.DocumentEndEvent
-        text, scalars, next_event, styles = self.text, self.scalars, parser.get_event, _STYLES
+        text, places, next_event, styles = self.text, self.scalars, parser.get_event, _STYLES
         anchors: dict[str, Node] = {}
         stack: list[tuple[Node | None, Node | None]] = []
         parent: Node | None = None
@@ -275,9 +268,9 @@ class _Reader:
                 if event.anchor is not None or event.tag is not None:
                     self._properties(node, event, anchors)
                 if style == "literal" or style == "folded":
-                    node.end = block_end(text, node.start, end, value)
-                if scalars is not None:
-                    scalars.append((node.start, end, style))
+                    node.end = scalars.block_end(text, node.start, end, value)
+                if places is not None:
+                    places.append((node.start, end, style))
             elif sort is mapping_start or sort is sequence_start:
                 begin = event.start_mark.index + shift
                 if depth >= DEPTH_LIMIT:
@@ -332,8 +325,6 @@ class _Reader:
         if node.kind == "scalar" and node.style == "plain" and not node.text:
             node.start = node.end
             return
-        from servelint.formats.yaml_scalars import line_breaks
-
         count = (node.tag is not None) + (node.anchor is not None)
         position = node.begin
         while position < len(text):
@@ -341,7 +332,7 @@ class _Reader:
             if character in " \t\r\n\x85\u2028\u2029":
                 position += 1
             elif character == "#":
-                match = line_breaks().search(text, position)
+                match = scalars.line_breaks().search(text, position)
                 position = match.end() if match else len(text)
             elif count and character in "&!":
                 count -= 1
@@ -354,7 +345,11 @@ class _Reader:
     def _close(self, node: Node, end: int) -> None:
         """A collection's own end: its bracket, or the end of the last thing in it."""
         items = node.items
-        if node.flow and self.text[end - 1 : end] in ("]", "}") and self.text[node.start : node.start + 1] in ("[", "{"):
+        if (
+            node.flow
+            and self.text[end - 1 : end] in ("]", "}")
+            and self.text[node.start : node.start + 1] in ("[", "{")
+        ):
             node.end = end
         elif items:
             last = items[-1][1] if node.kind == "mapping" else items[-1]
@@ -376,7 +371,11 @@ class _Reader:
                 continue
             for node in (*first, key, value):
                 node.doubled = True
-            message = f"the key {key.text!r} stands twice in this mapping; readers take the last one, or refuse the file"
+            if len(self.problems) >= _PROBLEM_LIMIT:
+                continue
+            message = (
+                f"the key {key.text!r} stands twice in this mapping; readers take the last one, or refuse the file"
+            )
             where = key.alias_span or key.span
             self.problems.append(
                 Problem(message, where, "duplicate-key", ((first[0].alias_span or first[0].span, "first given here"),))
@@ -409,114 +408,7 @@ def _document_spans(starts: Sequence[int], length: int) -> tuple[Span, ...]:
     if not starts:
         return ()
     bounds = [0, *starts[1:], length]
-    return tuple(Span(start, end) for start, end in zip(bounds, bounds[1:], strict=False))
-
-
-# Comments
-
-
-def _comments(text: str, reader: _Reader, spans: Sequence[Span]) -> tuple[Comment, ...]:
-    from servelint.formats.yaml_scalars import line_breaks
-
-    places = _comment_places(text, reader.scalars or [], reader.limit)
-    if not places:
-        return ()
-    units = sorted(_units(reader.documents), key=lambda unit: (unit.start, -unit.end))
-    binder = _Binder(text, units, reader.starts, spans, [0, *(match.end() for match in line_breaks().finditer(text))])
-    return tuple(Comment(place, text[place.start : place.end], binder.target(place)) for place in places)
-
-
-def _comment_places(text: str, scalars: Sequence[tuple[int, int, str]], limit: int) -> list[Span]:
-    """Every `#` that is no part of a scalar begins a comment: names of anchors and tags cannot hold one."""
-    from servelint.formats.yaml_scalars import line_breaks
-
-    starts = [start for start, _, _ in scalars]
-    places = []
-    position = text.find("#", 0, limit)
-    while position >= 0:
-        index = bisect_right(starts, position) - 1
-        if index >= 0 and position < scalars[index][1]:
-            start, end, style = scalars[index]
-            header = line_breaks().search(text, start, end) if style in ("literal", "folded") else None
-            if style not in ("literal", "folded") or (header is not None and position >= header.start()):
-                position = text.find("#", end, limit)
-                continue
-        match = line_breaks().search(text, position)
-        stop = match.start() if match else len(text)
-        places.append(Span(position, stop))
-        position = text.find("#", stop, limit)
-    return places
-
-
-def _units(documents: Sequence[Node | None]) -> Iterator[Span]:
-    """What a comment may belong to: every key/value pair and every list item, aliases not followed."""
-    stack = [root for root in documents if root is not None and root.alias_span is None]
-    while stack:
-        node = stack.pop()
-        if node.kind == "mapping":
-            for key, value in node.items:
-                yield Span(key.site.start, max(value.site.end, key.site.end))
-                stack.extend(child for child in (key, value) if child.items and child.alias_span is None)
-        else:
-            for item in node.items:
-                yield item.site
-                if item.items and item.alias_span is None:
-                    stack.append(item)
-
-
-class _Binder:
-    """Finds the node that a comment stands on or above."""
-
-    def __init__(
-        self, text: str, units: list[Span], document_starts: list[int], documents: Sequence[Span], lines: list[int]
-    ) -> None:
-        self.text = text
-        self.units = units
-        self.starts = [unit.start for unit in units]
-        self.by_end = sorted(units, key=lambda unit: (unit.end, unit.start))
-        self.ends = [unit.end for unit in self.by_end]
-        self.documents = list(zip(document_starts, documents, strict=False))
-        self.lines = lines
-
-    def target(self, place: Span) -> Span:
-        """The span of the pair, item or document that a comment belongs to; its own where there is none."""
-        line = self.lines[bisect_right(self.lines, place.start) - 1]
-        if self.text[line : place.start].strip(" \t\ufeff"):
-            return self._beside(line, place)
-        return self._below(place)
-
-    def _beside(self, line: int, place: Span) -> Span:
-        first, last = bisect_left(self.starts, line), bisect_left(self.starts, place.start)
-        here = self.units[first:last]
-        for unit in here:
-            if unit.end <= place.start:
-                return unit
-        if here and not any(line < unit.end <= place.start for unit in self._ending(line, place)):
-            # Only openers stand before it: `args: # …`.
-            return here[-1]
-        ending = self._ending(line, place)
-        if ending:
-            return max(ending, key=lambda unit: (unit.start, -unit.end))
-        if here:
-            return here[-1]
-        for start, span in self.documents:
-            if line <= start < place.start and self.text.startswith("---", start):
-                return span
-        return place
-
-    def _ending(self, line: int, place: Span) -> list[Span]:
-        return self.by_end[bisect_right(self.ends, line) : bisect_right(self.ends, place.start)]
-
-    def _below(self, place: Span) -> Span:
-        index = bisect_left(self.starts, place.end)
-        unit = self.units[index] if index < len(self.units) else None
-        after = bisect_left(self.documents, place.end, key=lambda document: document[0])
-        if after < len(self.documents):
-            start, span = self.documents[after]
-            marked = self.text.startswith("---", start)
-            if unit is None or start < unit.start:
-                return span if marked or unit is None else unit
-        return unit if unit is not None else place
+    return tuple(Span(start, end) for start, end in pairwise(bounds))
 
 
 # Looking into nodes
@@ -524,7 +416,9 @@ class _Binder:
 
 def is_merge(key: Node) -> bool:
     """Whether a key is the merge key `<<` of YAML 1.1."""
-    return key.text == "<<" and key.kind == "scalar" and key.style == "plain" and key.tag in (None, f"{_TAG_PREFIX}merge")
+    return (
+        key.text == "<<" and key.kind == "scalar" and key.style == "plain" and key.tag in (None, f"{_TAG_PREFIX}merge")
+    )
 
 
 def get(node: Node | None, key: str) -> Node | None:
@@ -575,7 +469,7 @@ def _merges(node: Node, site: Span | None) -> list[tuple[Node, Span]]:
     for key, value in node.items:
         if not is_merge(key):
             continue
-        for mapping in value.items if value.kind == "sequence" else (value,):
+        for mapping in value.items[:MERGE_LIMIT] if value.kind == "sequence" else (value,):
             if mapping.kind == "mapping":
                 found.append((mapping, site or mapping.alias_span or Span(key.begin, value.site.end)))
     return found[::-1]
@@ -651,63 +545,11 @@ def scalar_type(node: Node) -> str:
     """
     tag = node.tag
     if tag is None:
-        return _plain_type(node.text) if node.style == "plain" else "string"
+        return plain_type(node.text) if node.style == "plain" else "string"
     if tag.startswith(_TAG_PREFIX):
         name = tag.removeprefix(_TAG_PREFIX)
         return name if name in ("int", "float", "bool", "null", "timestamp") else "string"
     return "string"
-
-
-def _plain_type(text: str) -> str:
-    if not text:
-        return "null"
-    first = text[0]
-    if first in "yYnNtTfFoO~":
-        if len(text) > 5:
-            return "string"
-        if text in _TRUE or text in _FALSE:
-            return "bool"
-        return "null" if text in _NULL else "string"
-    if first not in "+-.0123456789":
-        return "string"
-    if text in _SPECIAL_FLOATS:
-        return "float"
-    if first != "." and _is_int(text.replace("_", "")):
-        return "int"
-    return "float" if _float(text if first == "." else text.replace("_", "")) is not None else "string"
-
-
-@cache
-def _number_patterns() -> tuple[Any, Any]:
-    import re
-
-    whole = re.compile(r"[-+]?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+)")
-    return whole, re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-
-
-def _is_int(text: str) -> bool:
-    return _number_patterns()[0].fullmatch(text) is not None
-
-
-def _float(text: str) -> float | None:
-    """The number, or None where it is none or too large: Go's ParseFloat then refuses."""
-    if _number_patterns()[1].fullmatch(text) is None:
-        return None
-    number = float(text)
-    return None if number in (float("inf"), float("-inf")) else number
-
-
-def _int(text: str) -> int | float:
-    digits = text.lstrip("+-").lower()
-    negative = text.startswith("-")
-    if len(digits) > DIGIT_LIMIT:
-        return float("-inf") if negative else float("inf")
-    base = {"0x": 16, "0b": 2, "0o": 8}.get(digits[:2])
-    if base is not None:
-        number = int(digits[2:], base)
-    else:
-        number = int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
-    return -number if negative else number
 
 
 def value(node: Node | None) -> Any:
@@ -720,13 +562,13 @@ def value(node: Node | None) -> Any:
     if node is None:
         return None
     if node.kind == "scalar":
-        return _scalar_value(node)
+        return typed(node.text, scalar_type(node))
     made: dict[int, Any] = {}
     pending: list[tuple[Node, Any]] = []
 
     def holder(of: Node) -> Any:
         if of.kind == "scalar":
-            return _scalar_value(of)
+            return typed(of.text, scalar_type(of))
         known = made.get(id(of.items))
         if known is None:
             known = made[id(of.items)] = {} if of.kind == "mapping" else []
@@ -740,26 +582,9 @@ def value(node: Node | None) -> Any:
             container.extend(holder(item) for item in current.items)
         else:
             for key, child in entries(current):
-                name = _scalar_value(key) if key.kind == "scalar" else f"?{key.start}"
+                name = typed(key.text, scalar_type(key)) if key.kind == "scalar" else f"?{key.start}"
                 container[name] = holder(child)
     return root
-
-
-def _scalar_value(node: Node) -> Any:
-    sort, text = scalar_type(node), node.text
-    if sort == "bool":
-        return text in _TRUE if text in _TRUE or text in _FALSE else text
-    if sort == "null":
-        return None if text in _NULL else text
-    plain_text = text.replace("_", "")
-    if sort == "int":
-        return _int(plain_text) if _is_int(plain_text) else text
-    if sort == "float":
-        if text in _SPECIAL_FLOATS:
-            return float(_SPECIAL_FLOATS[text])
-        number = _float(plain_text)
-        return text if number is None else number
-    return text
 
 
 def is_templated(text: str) -> bool:
@@ -771,6 +596,63 @@ def is_templated(text: str) -> bool:
     return opening >= 0 and text.find("%}", opening + 2) >= 0
 
 
+# Where a node stands, and whether it may be edited there
+
+
+def ancestors(file: YamlFile, node: Node) -> list[Node] | None:
+    """The collections that a node stands in, outermost first; None where it is not written in the file's documents."""
+    if node.alias_span is not None or not file.documents:
+        return None
+    index = bisect_right(file.spans, node.begin, key=lambda span: span.start) - 1
+    current = file.documents[index] if 0 <= index < len(file.documents) else None
+    chain: list[Node] = []
+    while current is not None and current is not node:
+        if current.alias_span is not None or not current.items:
+            return None
+        chain.append(current)
+        if current.kind == "sequence":
+            place = bisect_right(current.items, node.begin, key=lambda item: item.site.start) - 1
+            current = current.items[place] if place >= 0 else None
+        else:
+            place = bisect_right(current.items, node.begin, key=lambda pair: pair[0].site.start) - 1
+            if place < 0:
+                return None
+            key, value = current.items[place]
+            current = value if value is node or (key is not node and value.site.start <= node.begin) else key
+    return chain if current is node else None
+
+
+def refusal(file: YamlFile, node: Node) -> str | None:
+    """Why a node must not be edited in its place, or None."""
+    if file.broken:
+        return "the file has a syntax error"
+    if file.templated:
+        return "the file is a template: `{{` stands where YAML wants a value"
+    if node.merged:
+        return "it comes in through a merge key"
+    if node.alias_span is not None:
+        return "it is an alias of what stands elsewhere"
+    if node.tag not in (None, "!", f"{_TAG_PREFIX}str", f"{_TAG_PREFIX}seq", f"{_TAG_PREFIX}map"):
+        return "it has a tag"
+    chain = ancestors(file, node)
+    if chain is None:
+        return "it is not written in this file"
+    for place in (*chain, node):
+        if place.shared:
+            return f"the anchor &{place.anchor} is used elsewhere too, and an edit would change what stands there"
+        if place.doubled:
+            return "its key stands twice in its mapping"
+    for parent, child in zip(chain, [*chain[1:], node], strict=True):
+        if parent.kind == "mapping" and any(value is child and is_merge(key) for key, value in _around(parent, child)):
+            return "it stands in a merge key"
+    return None
+
+
+def _around(mapping: Node, child: Node) -> list[Any]:
+    place = bisect_right(mapping.items, child.begin, key=lambda pair: pair[0].site.start)
+    return mapping.items[max(0, place - 1) : place]
+
+
 # Texts inside of scalars
 
 
@@ -780,8 +662,6 @@ def embedded(file: YamlFile, node: Node) -> Embedded:
     It can be edited where the node is written in this very place and the own decoding agrees with libyaml's; `refusal`
     says why not. New lines go into literal blocks and, as escapes, into double quotes; other forms refuse them.
     """
-    from servelint.formats import yaml_scalars as scalars
-
     host, text, style = file.text, node.text, node.style
     if node.kind != "scalar":
         return Embedded("", [node.start], None, "not a scalar")
@@ -795,6 +675,7 @@ def embedded(file: YamlFile, node: Node) -> Embedded:
     refusal = _embedded_refusal(file, node)
     if refusal is not None:
         return Embedded(text, decoded.offsets, None, refusal, decoded.ends)
+    encode: Callable[[str], str | None]
     if style == "single":
         encode = scalars.encode_single
     elif style == "double":
@@ -821,30 +702,18 @@ def _region_end(host: str, node: Node) -> int:
 
 
 def _embedded_refusal(file: YamlFile, node: Node) -> str | None:
-    if file.broken:
-        return "the file has a syntax error"
-    if node.merged:
-        return "it comes in through a merge key"
-    if node.alias_span is not None:
-        return "it is an alias of what stands elsewhere"
-    if node.tag not in (None, "!", f"{_TAG_PREFIX}str"):
-        return "it has a tag"
-    if not node.text:
+    if not node.text and node.style not in ("single", "double"):
         return "it is empty"
-    from servelint.formats.yaml_edit import refusal
-
     return refusal(file, node)
 
 
 def in_flow(file: YamlFile, node: Node) -> bool:
     """Whether a node stands within brackets, where commas and brackets end a plain scalar."""
-    from servelint.formats.yaml_edit import ancestors
-
     return any(parent.flow for parent in ancestors(file, node) or ())
 
 
 def newline_at(text: str, position: int) -> str:
-    """The line break that ends the line of an offset, or the one before where it is the last; LF where there is none."""
+    """The line break that ends the line of an offset, or the one before where it is the last; LF if there is none."""
     end = text.find("\n", position)
     if end < 0:
         end = text.rfind("\n", 0, position)
@@ -886,7 +755,7 @@ def plain(text: str) -> list[Any]:
     reader = YAML(typ="safe", pure=True)
     reader.Constructor = Constructor
     reader.allow_duplicate_keys = True
-    reader.version = (1, 1)  # type: ignore[assignment]
+    reader.version = (1, 1)
     try:
         return list(reader.load_all(text))
     except (YAMLError, RecursionError, TypeError, OverflowError, AttributeError, LookupError) as error:
@@ -900,18 +769,18 @@ def _expanded_size(documents: Sequence[Node | None]) -> int:
     for root in documents:
         if root is None:
             continue
-        # Children before parents: an alias refers to something before it, so the reverse of a walk will not do.
         stack: list[tuple[Node, bool]] = [(root, False)]
         while stack:
             node, ready = stack.pop()
-            if id(node.items) in sizes and node.items:
+            if id(node.items) in sizes:
                 continue
             children = [child for pair in node.items for child in (pair if node.kind == "mapping" else (pair,))]
+            children = [child for child in children if child.items]
             if not ready and children:
                 stack.append((node, True))
-                stack.extend((child, False) for child in children if child.items and id(child.items) not in sizes)
+                stack.extend((child, False) for child in children if id(child.items) not in sizes)
                 continue
-            size = 1 + sum(sizes.get(id(child.items), 1) if child.items else 1 for child in children)
+            size = 1 + len(node.items) + sum(sizes[id(child.items)] for child in children)
             sizes[id(node.items)] = min(size, EXPANSION_LIMIT + 1)
-        total += sizes.get(id(root.items), 1)
+        total += sizes[id(root.items)]
     return total

@@ -38,9 +38,9 @@ class Kind:
 
 
 _NOT_MODELFILES = (
-    ".md", ".rst", ".html", ".py", ".go", ".rs", ".js", ".ts", ".tsx", ".json", ".yaml", ".yml", ".toml", ".png", ".svg",
-    ".lua", ".vim", ".java", ".rb", ".php", ".c", ".h", ".cpp", ".css", ".sh", ".ps1", ".lock", ".snap", ".j2", ".tmpl",
-    ".tpl",
+    ".md", ".rst", ".html", ".py", ".go", ".rs", ".js", ".ts", ".tsx", ".json", ".yaml", ".yml", ".toml", ".png",
+    ".svg", ".lua", ".vim", ".java", ".rb", ".php", ".c", ".h", ".cpp", ".css", ".sh", ".ps1", ".lock", ".snap", ".j2",
+    ".tmpl", ".tpl",
 )  # fmt: skip
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
 _ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"ollama")
@@ -73,8 +73,12 @@ def _is_loose_generation_config(data: bytes) -> bool:
     """A generation config under another name: what transformers writes has its ids, and no architecture."""
     return (
         b'"eos_token_id"' in data
-        and any(key in data for key in (b'"transformers_version"', b'"bos_token_id"', b'"pad_token_id"', b'"do_sample"'))
-        and not any(key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"'))
+        and any(
+            key in data for key in (b'"transformers_version"', b'"bos_token_id"', b'"pad_token_id"', b'"do_sample"')
+        )
+        and not any(
+            key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"')
+        )
     )
 
 
@@ -111,7 +115,8 @@ KINDS: tuple[Kind, ...] = (
         r"(?i)(^|[/._ -])modelfile($|[._ -][^/]*$)", _is_modelfile_name, _always,
     ),
     Kind(
-        "generation-config", "generation_config.json with its model folder", "servelint.manifests.generation_config:read",
+        "generation-config", "generation_config.json with its model folder",
+        "servelint.manifests.generation_config:read",
         r"(?i)generation_config[^/]*\.json$", _names_generation_config, _is_generation_config,
     ),
     Kind(

@@ -105,7 +105,7 @@ def _setting(entry: EnvEntry) -> Setting:
 def _version(image: Setting | None) -> Setting | None:
     if image is None or image.value is None:
         return None
-    from servelint.engines.versions import version_of_image
+    from servelint.manifests.versions import version_of_image
 
     version = version_of_image(image.value)
     return None if version is None else Setting("version", version, image.span, image.whole, "image tag", image.path)

@@ -37,7 +37,11 @@ class JsonWriter:
         was_list = isinstance(setting.data, list)
         value = list(values) if was_list or len(values) != 1 else values[0]
         node = self._node(setting)
-        return Refusal("it is not a top-level key") if node is None else _answer(json_edit.replace_value(self._file, node, value))
+        return (
+            Refusal("it is not a top-level key")
+            if node is None
+            else _answer(json_edit.replace_value(self._file, node, value))
+        )
 
     def add_id(self, setting: Setting, identifier: int, first: bool) -> tuple[Edit, ...] | Refusal:
         """Add an id to `eos_token_id`: a single one becomes a list."""
@@ -71,14 +75,17 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     span = Span(0, 1) if root is None else Span(root.span.start, root.span.start + 1)
     facts = {"folder": folder, "file": file}
     servings = tuple(
-        Serving(path, span, "generation-config", engine, writer, settings=settings, facts=dict(facts)) for engine in ENGINES
+        Serving(path, span, "generation-config", engine, writer, settings=settings, facts=dict(facts))
+        for engine in ENGINES
     )
     problems = (*_byte_problems(source), *file.document.problems)
     why = (
         "transformers and vLLM then read config.json instead and say nothing: whatever end ids and sampling values "
         "stand here are not used."
     )
-    return Manifest(path, "generation-config", source.text, "json", servings, problems, (), {"why": why, "document": file.document})
+    return Manifest(
+        path, "generation-config", source.text, "json", servings, problems, (), {"why": why, "document": file.document}
+    )
 
 
 def _settings(file: FolderFile) -> list[Setting]:
@@ -103,5 +110,7 @@ def _byte_problems(source: Source) -> list[Problem]:
     if invalid is not None:
         byte = ord(source.text[invalid]) - 0xDC00
         shown = f"0x{byte:02X}" if 0 <= byte <= 0xFF else "a lone surrogate"
-        found.append(Problem(f"the byte {shown} here is not UTF-8, so the file cannot be read", Span(invalid, invalid + 1)))
+        found.append(
+            Problem(f"the byte {shown} here is not UTF-8, so the file cannot be read", Span(invalid, invalid + 1))
+        )
     return found

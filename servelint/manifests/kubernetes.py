@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from servelint.engines.versions import version_of_image
 from servelint.files.context import Context
 from servelint.formats.yaml import Node, YamlFile, YamlRefusal, embedded, get, is_templated, read_yaml, scalar_type
 from servelint.formats.yaml_edit import replace_scalar, split_item
 from servelint.manifests.launchers import Launch, engine_of_image, recognise
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
+from servelint.manifests.versions import version_of_image
 from servelint.text import Edit, Embedded, Source, Span
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
@@ -199,7 +199,9 @@ def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
     from servelint.formats.shell import quote_word, read_script
     from servelint.manifests.launch_script import argument_of
 
-    index = next((i for i, word in enumerate(words) if word.text and word.text.startswith("-") and "c" in word.text[1:]), None)
+    index = next(
+        (i for i, word in enumerate(words) if word.text and word.text.startswith("-") and "c" in word.text[1:]), None
+    )
     if index is None or index + 1 >= len(words):
         return
     script_word = words[index + 1]
@@ -238,6 +240,7 @@ def _mapped(argument: Argument, inner: Embedded) -> Argument:
 
 
 def _key_of(document: Node, value: Node) -> Node | None:
+    key: Node
     stack = [document]
     while stack:
         node = stack.pop()
@@ -255,7 +258,9 @@ def _image(node: Node | None) -> Setting | None:
     if node is None or text is None:
         return None
     unknown = is_templated(text)
-    return Setting("image", None if unknown else text, node.span, node.span, "image", reason="templated" if unknown else None)
+    return Setting(
+        "image", None if unknown else text, node.span, node.span, "image", reason="templated" if unknown else None
+    )
 
 
 def _version(image: Setting | None) -> Setting | None:
@@ -300,7 +305,9 @@ def _argument(file: YamlFile, node: Node, environment: dict[str, Setting], open_
         return Argument(None, node.span, "a template expression", text[: text.find("{")], form="yaml")
     expanded, literal = _expand(text, environment, open_environment)
     if expanded is None:
-        return Argument(None, node.span, "a variable of the cluster", text.split("$(", 1)[0], form="yaml", literal=False)
+        return Argument(
+            None, node.span, "a variable of the cluster", text.split("$(", 1)[0], form="yaml", literal=False
+        )
     inner = embedded(file, node) if literal else None
     return Argument(expanded, node.span, inner=inner, literal=literal, form="yaml", node=node)
 
@@ -342,7 +349,7 @@ def _expand(text: str, environment: dict[str, Setting], open_environment: bool) 
 
 
 def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:
-    """The nodes of a serving's container that the API takes only as strings, what they are, and what YAML makes of them."""
+    """The nodes of a serving's container that the API takes only as strings, what they are, and how YAML types them."""
     container: Node = serving.facts["container"]
     for key in ("command", "args"):
         for item in _items(get(container, key)):
@@ -352,7 +359,11 @@ def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:
             continue
         value = get(item, "value")
         if value is not None:
-            yield value, f"the value of {_text(get(item, 'name'))}", scalar_type(value) if value.kind == "scalar" else value.kind
+            yield (
+                value,
+                f"the value of {_text(get(item, 'name'))}",
+                scalar_type(value) if value.kind == "scalar" else value.kind,
+            )
 
 
 def span_of_container(serving: Serving) -> Span:

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from servelint.engines.versions import version_of_image
 from servelint.files.context import Context
 from servelint.formats.shell import Command, Script, Word, read_script
 from servelint.manifests.launchers import Launch, recognise
-from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
-from servelint.text import Edit, Source
+from servelint.manifests.serving import Argument, Manifest, NoWriter, Serving, Setting
+from servelint.manifests.versions import version_of_image
+from servelint.text import Source
 
 _CONDITIONAL = "runs only on some paths of the script"
-
-
-class ShellWriter:
-    """Adds nothing yet: no engine read from shell lines takes its stops from a flag."""
-
-    def add(self, name: str, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
-        """Refuse: the servers launched from a shell read their end ids from the model's own files."""
-        return Refusal("no flag of this server sets what ends generation; it reads the model's own files")
-
-    def replace(self, setting: Setting, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
-        """Refuse: nothing is replaced in shell lines yet."""
-        return Refusal("shell lines are not rewritten")
+_WRITER = NoWriter("no flag of this server sets what ends generation; it reads the model's own files")
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
@@ -72,9 +58,12 @@ def serving_of_launch(path: str, kind: str, launch: Launch, command: Command, sc
         if tag is not None:
             version = Setting("version", tag, launch.image.span, launch.image.whole, "image tag")
     return Serving(
-        path, command.span, kind, launch.engine, ShellWriter(), version, launch.image, None, launch.arguments, (),
+        path, command.span, kind, launch.engine, _WRITER, version, launch.image, None, launch.arguments, (),
         tuple(environment), tuple(hidden),
-        {"launcher": launch.launcher, "command": command, "document": script, "text": text, "env_files": launch.env_files},
+        {
+            "launcher": launch.launcher, "command": command, "document": script, "text": text,
+            "env_files": launch.env_files,
+        },
     )  # fmt: skip
 
 

@@ -150,10 +150,9 @@ def _behind_runner(program: str, words: list[Argument]) -> list[Argument]:
 def _container_launch(words: list[Argument]) -> Launch | None:
     index = 1
     while index < len(words) and words[index].text not in ("run", "create"):
-        if words[index].text is None or not (words[index].text or "").startswith("-"):
-            # `docker container run` has one more word; `docker exec`, `docker build` launch no server from an image.
-            if words[index].text != "container":
-                return None
+        # `docker container run` has one more word; `docker exec`, `docker build` launch no server from an image.
+        if not (words[index].text or "").startswith("-") and words[index].text != "container":
+            return None
         index += 1
     index += 1
     environment: list[Setting] = []

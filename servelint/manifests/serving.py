@@ -83,11 +83,11 @@ class NoWriter:
 
     reason: str
 
-    def add(self, name: str, values: Sequence[Any]) -> Refusal:  # noqa: ARG002 (the protocol's signature)
+    def add(self, name: str, values: Sequence[Any]) -> Refusal:
         """Refuse."""
         return Refusal(self.reason)
 
-    def replace(self, setting: Setting, values: Sequence[Any]) -> Refusal:  # noqa: ARG002 (the protocol's signature)
+    def replace(self, setting: Setting, values: Sequence[Any]) -> Refusal:
         """Refuse."""
         return Refusal(self.reason)
 

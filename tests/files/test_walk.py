@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from servelint.files.walk import compile_patterns, matches, walk
+from servelint.files.walk import compile_patterns, covers, matches, walk
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -29,9 +29,7 @@ def grow(root: Path, *names: str) -> None:
 
 def git(root: Path, *words: str) -> str:
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    return subprocess.run(
-        ["git", *words], cwd=root, env=environment, check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run(["git", *words], cwd=root, env=environment, check=True, capture_output=True, text=True).stdout
 
 
 def listed_by_git(root: Path) -> list[str]:
@@ -69,6 +67,12 @@ IGNORE_FILES = [
     {".gitignore": "!\n/\n[\n*.md\n"},
     {"a/.gitignore": "/b\n"},
     {"a/.gitignore": "*\n"},
+    {".gitignore": "x.yaml\n!b/\n*.md\n!c/x.yaml\n"},
+    {".gitignore": "build\n!build\nbuild/x.yaml\n"},
+    {".gitignore": "*.m*\n!/a/*.md\nke*.yaml\n/x.*\n"},
+    {".gitignore": "keep.yaml  \n\\!x\nx.md\\ \n*.yaml\n!a/b/c/*.yaml\n"},
+    {".gitignore": "/*\n!/a\n/a/*\n!/a/b\n"},
+    {".gitignore": "a/**\n!a/**/\n!a/**/*.yaml\n"},
 ]  # fmt: skip
 
 
@@ -160,13 +164,27 @@ def test_a_deep_tree_is_no_recursion(inside: Path) -> None:
     [("*a*a*a*a*a*a*a*a*a*b", "a" * 250), ("**/a/**/a/**/a/**/b", "a/" * 1000 + "a"), ("[z-a]", "z"), ("!", "!")],
 )
 def test_a_pattern_that_no_person_writes_matches_nothing(pattern: str, path: str) -> None:
-    patterns = compile_patterns([pattern])
-    assert patterns is None or matches(patterns, path, False) is None
+    assert matches(compile_patterns([pattern, "other"]), path, False) is None
+    assert matches(compile_patterns([pattern, "other"]), "other", False) is True
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "covered"),
+    [
+        (["deploy"], "deploy/a/b.yaml", True),
+        (["deploy/"], "deploy/a/b.yaml", True),
+        (["deploy/"], "deploy", False),
+        (["/a.yaml"], "sub/a.yaml", False),
+        (["*.yaml", "!keep.yaml"], "sub/keep.yaml", False),
+        (["charts/**/values.yaml"], "charts/x/y/values.yaml", True),
+        ([], "a", False),
+    ],
+)
+def test_a_file_without_a_walk(lines: list[str], path: str, covered: bool) -> None:
+    assert covers(compile_patterns(lines), path) is covered
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.text(max_size=12), max_size=4), st.text(min_size=1, max_size=12))
 def test_any_patterns_on_any_path(lines: list[str], path: str) -> None:
-    patterns = compile_patterns(lines)
-    if patterns is not None:
-        assert matches(patterns, path, False) in (True, False, None)
+    assert matches(compile_patterns(lines), path, False) in (True, False, None)

@@ -21,7 +21,9 @@ def test_overlap_is_refused() -> None:
         apply_edits("hello", [Edit(0, 3, "a"), Edit(2, 4, "b")])
 
 
-@given(st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text(max_size=4)), max_size=4))
+@given(
+    st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text(max_size=4)), max_size=4)
+)
 def test_text_outside_the_edits_stays(text: str, raw: list[tuple[int, int, str]]) -> None:
     edits, position = [], 0
     for gap, width, new in raw:

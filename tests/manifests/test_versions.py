@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servelint.engines.versions import (
+from servelint.manifests.versions import (
     at_least,
     before,
     compare,
