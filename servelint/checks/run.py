@@ -103,7 +103,8 @@ def verdict_of(identity: Identity, reading: Reading) -> str:
     tokens = identity.turn or (identity.document if identity.role == "base" else ())
     if not tokens or not reading.generates:
         return "unknown"
-    states = [reading.stop_set.holds(token.text, token.id) for token in tokens]
+    published = {stop.value for stop in reading.stop_set.published}
+    states = [token.id in published or reading.stop_set.holds(token.text, token.id) for token in tokens]
     if True in states:
         return "stops"
     return "unknown" if None in states else "runs-away"

@@ -42,13 +42,15 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
 
             return read_ollama(serving, identity)
         case "vllm":
+            from servelint.engines.published import with_published_ids
             from servelint.engines.vllm import read_vllm
 
-            return read_vllm(serving, identity, context)
+            return with_published_ids(serving, identity, read_vllm(serving, identity, context))
         case "tgi":
+            from servelint.engines.published import with_published_ids
             from servelint.engines.tgi import read_tgi
 
-            return read_tgi(serving, identity)
+            return with_published_ids(serving, identity, read_tgi(serving, identity))
     from servelint.engines.reading import Reading, StopSet
 
     return Reading(StopSet(unknown=(f"servelint does not know what {serving.engine} does",)))

@@ -36,13 +36,15 @@ class StopSet:
 
     `unknown` says what else may be in the set and why it cannot be known; without any, the set is complete.
     `tokens` are texts of special tokens that end generation by token (not by text) without a known id: llama.cpp's
-    end-of-generation list.
+    end-of-generation list. `published` are ids that the model's publisher is known to ship in files that were not read
+    here: they are told, and count for the verdict, but nothing in sight pins them.
     """
 
     texts: tuple[StopText, ...] = ()
     ids: tuple[StopId, ...] = ()
     tokens: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    published: tuple[StopId, ...] = ()
 
     @property
     def complete(self) -> bool:

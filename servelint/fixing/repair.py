@@ -44,7 +44,7 @@ def fix_file(path: str, data: bytes, context: Context, policy: Policy, *, unsafe
     `MOST_PASSES` passes, or when a text comes back that was there before.
     """
     current = data
-    result = lint(path, current, context, policy, forced=True)
+    first = result = lint(path, current, context, policy, forced=True)
     fixed: list[Finding] = []
     refused: dict[tuple[str, str], str] = {}
     seen = {current}
@@ -53,16 +53,23 @@ def fix_file(path: str, data: bytes, context: Context, policy: Policy, *, unsafe
         if not chosen:
             break
         source = decode(current)
-        step = _apply(path, source, result, chosen, context, policy)
+        step = _apply(path, source, result, chosen, context, policy, unsafe)
         if step.after is None or step.after in seen:
             refused.update(step.refused)
             if step.after is not None:
                 refused.update({_key(f): "its repair leads back to an earlier text" for f in step.fixed})
             continue
-        refused.update(step.refused)
+        # On the new text each refused repair gets another chance: what stood in its way may be mended.
+        refused = {}
         fixed.extend(step.fixed)
         current, result = step.after, step.result
         seen.add(current)
+    reason = _worse(first, result, fixed) if fixed else None
+    if reason:
+        # What came to light on the way could not be mended after all: nothing is changed, rather than half of it.
+        current, result = data, first
+        refused.update({_key(finding): f"its repair could not be proven: {reason}" for finding in fixed})
+        fixed = []
     left = tuple((finding, _why_left(finding, unsafe, refused)) for finding in result.findings)
     return Repair(path, data, current, tuple(fixed), left, result)
 
@@ -96,9 +103,11 @@ def _why_left(finding: Finding, unsafe: bool, refused: dict[tuple[str, str], str
     return "shown only, to be made by hand"
 
 
-def _apply(path: str, source: Source, result: Result, chosen: list[Finding], context: Context, policy: Policy) -> _Step:
+def _apply(
+    path: str, source: Source, result: Result, chosen: list[Finding], context: Context, policy: Policy, unsafe: bool
+) -> _Step:
     together = _without_overlaps(chosen)
-    step = _attempt(path, source, result, together, context, policy)
+    step = _attempt(path, source, result, together, context, policy, unsafe)
     if step.after is not None or len(together) == 1:
         return step
     # Something in the batch is not proven: take the fixes one by one, each on top of those that were.
@@ -106,7 +115,7 @@ def _apply(path: str, source: Source, result: Result, chosen: list[Finding], con
     kept: list[Finding] = []
     best = step
     for finding in together:
-        trial = _attempt(path, source, result, [*kept, finding], context, policy)
+        trial = _attempt(path, source, result, [*kept, finding], context, policy, unsafe)
         if trial.after is None:
             refused.update({_key(finding): trial.refused.get(_key(finding), "its repair could not be proven")})
             continue
@@ -138,7 +147,7 @@ def _overlap(one: Edit, other: Edit) -> bool:
 
 
 def _attempt(
-    path: str, source: Source, result: Result, findings: list[Finding], context: Context, policy: Policy
+    path: str, source: Source, result: Result, findings: list[Finding], context: Context, policy: Policy, unsafe: bool
 ) -> _Step:
     def refuse(reason: str) -> _Step:
         return _Step(None, result, (), {_key(finding): reason for finding in findings})
@@ -149,14 +158,17 @@ def _attempt(
         return refuse("its repair changes nothing")
     after = source.encode(text)
     again = lint(path, after, context, policy, forced=True)
-    reason = unexpected_change(result, again, edits) or _not_better(result, again, findings)
+    reason = unexpected_change(result, again, edits) or _not_better(result, again, findings, unsafe)
     if reason:
         return refuse(f"its repair could not be proven: {reason}")
     return _Step(after, again, tuple(findings), {})
 
 
-def _not_better(before: Result, after: Result, findings: list[Finding]) -> str | None:
-    """Why the new text is no better, or None: what was repaired must be gone, and nothing as bad may have come."""
+def _not_better(before: Result, after: Result, findings: list[Finding], unsafe: bool) -> str | None:
+    """Why the new text is no better, or None: what was repaired must be gone, and nothing as bad may have come.
+
+    What one repair brings to light and the next can mend (a quote behind a remark) is no objection yet.
+    """
     if after.internal and not before.internal:
         return "servelint itself failed on the new text"
     old = Counter(_key(finding) for finding in before.findings)
@@ -164,12 +176,19 @@ def _not_better(before: Result, after: Result, findings: list[Finding]) -> str |
     for finding in findings:
         if new[_key(finding)] >= old[_key(finding)]:
             return f"{finding.rule} would still be reported"
-    worst = max(RANK[finding.severity] for finding in findings)
+    return _worse(before, after, findings, unsafe)
+
+
+def _worse(before: Result, after: Result, findings: list[Finding], unsafe: bool | None = None) -> str | None:
+    """The finding, as bad as the worst that was repaired, that only the new text has; those still to mend apart."""
+    old = {_key(finding) for finding in before.findings}
     old_rules = Counter(finding.rule for finding in before.findings)
     new_rules = Counter(finding.rule for finding in after.findings)
+    worst = max(RANK[finding.severity] for finding in findings)
     for finding in after.findings:
-        came = new_rules[finding.rule] > old_rules[finding.rule]
-        if came and RANK[finding.severity] >= worst and _key(finding) not in old:
+        if RANK[finding.severity] < worst or _key(finding) in old or new_rules[finding.rule] <= old_rules[finding.rule]:
+            continue
+        if unsafe is None or not _applies(finding, unsafe):
             return f"{finding.rule} would be reported instead ({finding.message})"
     return None
 

@@ -6,7 +6,7 @@ Scalars are typed as sigs.k8s.io/yaml types them. Nothing is constructed from ta
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -642,7 +642,7 @@ def refusal(file: YamlFile, node: Node) -> str | None:
             return f"the anchor &{place.anchor} is used elsewhere too, and an edit would change what stands there"
         if place.doubled:
             return "its key stands twice in its mapping"
-    for parent, child in zip(chain, [*chain[1:], node], strict=True):
+    for parent, child in pairwise([*chain, node]):
         if parent.kind == "mapping" and any(value is child and is_merge(key) for key, value in _around(parent, child)):
             return "it stands in a merge key"
     return None
@@ -702,7 +702,7 @@ def _region_end(host: str, node: Node) -> int:
 
 
 def _embedded_refusal(file: YamlFile, node: Node) -> str | None:
-    if not node.text and node.style not in ("single", "double"):
+    if not node.text.strip("\n") and node.style not in ("single", "double"):
         return "it is empty"
     return refusal(file, node)
 

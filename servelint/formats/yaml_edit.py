@@ -9,12 +9,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from servelint.formats.yaml import Node, YamlFile, YamlRefusal, ancestors, get, is_templated, newline_at, refusal
-from servelint.formats.yaml_scalars import BREAKS, can_be_plain, line_breaks, looks_typed, render
+from servelint.formats.yaml_scalars import BREAKS, block_header, can_be_plain, line_breaks, looks_typed, render
 from servelint.text import Edit, Span
 
 # How many neighbours are asked for their quotes.
 _NEIGHBOURS = 40
 _BLANKS = " \t"
+_OPEN_BLOCK = "the file ends within a block of lines, without a line break, and the block's value would gain one"
 
 
 def append_items(file: YamlFile, sequence: Node, texts: Sequence[str]) -> tuple[Edit, ...] | YamlRefusal:
@@ -40,6 +41,8 @@ def append_items(file: YamlFile, sequence: Node, texts: Sequence[str]) -> tuple[
     place = _line_end(file.text, sequence.end)
     if place is None:
         return YamlRefusal("something else follows on the line of the last item")
+    if _ends_in_open_block(file.text, sequence):
+        return YamlRefusal(_OPEN_BLOCK)
     opening = _item_opening(file.text, sequence, last)
     newline = newline_at(file.text, sequence.start)
     return (Edit(place, place, "".join(f"{newline}{opening}{item}" for item in written)),)
@@ -130,6 +133,8 @@ def insert_key(file: YamlFile, mapping: Node, key: str, rendered: str) -> tuple[
     place = _line_end(file.text, mapping.end)
     if place is None:
         return YamlRefusal("something else follows on the line of the last pair")
+    if _ends_in_open_block(file.text, mapping):
+        return YamlRefusal(_OPEN_BLOCK)
     return (Edit(place, place, f"{newline_at(file.text, mapping.start)}{' ' * column}{pair}"),)
 
 
@@ -252,15 +257,25 @@ def _column(text: str, position: int) -> int:
 
 
 def _line_end(text: str, position: int) -> int | None:
-    """The end of the line that something ends on, its comment included; None where more than a comment follows."""
+    """The end of the line that something ends on, its comment included.
+
+    None where more than a comment follows, or where the line ends as only YAML 1.1 has lines end (U+2028).
+    """
     while position < len(text) and text[position] in _BLANKS:
         position += 1
-    if position == len(text) or text[position] in BREAKS:
-        return position
-    if text[position] != "#":
-        return None
-    match = line_breaks().search(text, position)
-    return match.start() if match else len(text)
+    if text[position : position + 1] == "#":
+        match = line_breaks().search(text, position)
+        position = match.start() if match else len(text)
+    return position if position == len(text) or text[position] in "\r\n" else None
+
+
+def _ends_in_open_block(text: str, node: Node) -> bool:
+    """Whether a collection ends with a block scalar that the end of the file cuts off before its last line break."""
+    while node.items and node.alias_span is None:
+        node = node.items[-1][1] if node.kind == "mapping" else node.items[-1]
+    if node.style not in ("literal", "folded") or node.end < len(text):
+        return False
+    return "-" not in block_header(text, node.start, node.end)[0]
 
 
 def _item_opening(text: str, sequence: Node, item: Node) -> str:

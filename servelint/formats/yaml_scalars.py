@@ -151,7 +151,9 @@ def _fold(host: str, position: int, end: int, out: Decoded, escaped: bool) -> in
     elif len(breaks) == 1:
         out.put(" ", position, cursor)
     else:
-        for begin, after in breaks[1:]:
+        # The first break only ends the line; what is written at the place of the second belongs to that line.
+        out.put("\n", position, breaks[1][1])
+        for begin, after in breaks[2:]:
             out.put("\n", begin, after)
     return cursor
 
@@ -229,7 +231,10 @@ def decode_block_scalar(host: str, start: int, end: int, text: str) -> Decoded |
     out.end = header_end
     indent = indent_of_block(host, start, end, text)
     if indent is None:
-        return None if text else out
+        if text.strip("\n"):
+            return None
+        # Blank lines only, none of them longer than the indentation.
+        indent = end
     if indent < 0 or not indicators:
         return None
     folded = indicators[0] == ">"

@@ -15,6 +15,7 @@ from servelint.manifests.versions import version_of_image
 from servelint.text import Edit, Embedded, Source, Span
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
+    "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
     "Pod": ("spec",),
     "PodTemplate": ("template", "spec"),
     "Deployment": ("spec", "template", "spec"),

@@ -72,7 +72,7 @@ def engine_of_image(image: str) -> tuple[str, str] | None:
         return "vllm", "image"
     if name.startswith("vllm-openai") or (folder in ("vllm", "vllm-project") and name.startswith("vllm")):
         return "vllm", "image"
-    if name.startswith("text-generation-inference") or name in ("tgi", "tgi-gaudi", "text-generation-inference-rocm"):
+    if "text-generation-inference" in name or name in ("tgi", "tgi-gaudi"):
         return "tgi", "image"
     if name.startswith("huggingfaceserver"):
         return "vllm", "kserve"

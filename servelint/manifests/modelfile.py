@@ -192,7 +192,10 @@ class ModelfileWriter:
         keyword, quote = "PARAMETER", '"' if name == "stop" else ""
         if own:
             keyword = anchor.keyword
-            mended = name == "stop" and meant_stops(anchor) != [anchor.value] and trailing_comment(anchor) is None
+            comment = trailing_comment(anchor)
+            end = anchor.value_span.end if comment is None else comment
+            written = document.text[anchor.value_span.start : end].strip(_BLANKS)
+            mended = name == "stop" and not anchor.quote and meant_stops(anchor) != [written]
             quote = '"' if mended else anchor.quote
         indent = self._indent(anchor)
         lines = []
