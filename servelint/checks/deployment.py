@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.engines.reading import Reading
 from servelint.manifests.serving import Serving
 from servelint.models.identity import Identity
+from servelint.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deployment:
     """A serving, who its model is, how its engine reads it, and whether it stops (`stops`, `runs-away`, `unknown`)."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from servelint.records import record
 from servelint.text import Edit, Span
 
 Severity = Literal["note", "warning", "error"]
@@ -12,7 +12,7 @@ Safety = Literal["safe", "unsafe", "display"]
 RANK: dict[str, int] = {"note": 1, "warning": 2, "error": 3}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     """A repair: a title for a person, how safe it is, and edits of the finding's own file."""
 
@@ -21,7 +21,7 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Related:
     """A further place that the finding is about, and why."""
 
@@ -30,7 +30,7 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One statement of one rule about one place.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from servelint.checks.catalogue import code_of, is_selected
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.formats.problem import Comment
+from servelint.records import record
 from servelint.text import Span
 
 _WORD = "servelint:"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ignore:
     """One ignore comment: the rules it names, the reason it gives, and the node it is bound to."""
 

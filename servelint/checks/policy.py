@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from servelint.records import field, record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Policy:
     """What was chosen for one file, from the configuration and the command line.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from importlib import import_module
 
 from servelint.checks.catalogue import is_selected, severity_of
@@ -19,10 +18,11 @@ from servelint.manifests.catalogue import Kind, kind_of
 from servelint.manifests.serving import Manifest, Serving
 from servelint.models.identity import Identity
 from servelint.models.resolve import identify_serving
+from servelint.records import record, replace
 from servelint.text import Source, Span, decode
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """What came of one file: `findings` after selection and ignores, sorted by place; `kind` None for no manifest.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def with_model(serving: Serving, context: Context) -> Serving:
     """The serving with its model filled in, where only the engine's own parser can tell which words name it."""
-    from dataclasses import replace
+    from servelint.records import replace
 
     if serving.model is not None or (serving.arguments is None and serving.kind != "env-file"):
         return serving

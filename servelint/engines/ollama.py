@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from servelint.data import load
@@ -18,6 +17,7 @@ from servelint.manifests.modelfile import origin_of, source_of, unknown_reason
 from servelint.manifests.serving import Serving
 from servelint.manifests.versions import at_least
 from servelint.models.identity import Identity
+from servelint.records import replace
 
 _TABLE = "rules/engines/ollama.json"
 _INSTRUCTIONS = frozenset(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from servelint.data import load
 from servelint.engines.model_files import plain_ids
 from servelint.engines.reading import Reading, StopId
 from servelint.manifests.serving import Serving
 from servelint.models.identity import Identity
+from servelint.records import replace
 
 
 def with_published_ids(serving: Serving, identity: Identity, reading: Reading) -> Reading:

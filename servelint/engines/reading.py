@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from servelint.manifests.serving import Argument
+from servelint.records import field, record
 from servelint.text import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StopText:
     """A text that ends generation when it appears in the output, and where it comes from."""
 
@@ -19,7 +19,7 @@ class StopText:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StopId:
     """A token id that ends generation, its text where known, and where it comes from."""
 
@@ -30,7 +30,7 @@ class StopId:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StopSet:
     """What ends generation here.
 
@@ -60,7 +60,7 @@ class StopSet:
         return None if self.unknown else False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cap:
     """How many tokens an answer may have, and which setting says so; `hard` where a request cannot raise it."""
 
@@ -71,7 +71,7 @@ class Cap:
     hard: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """One option of a command line as its engine's parser took it.
 
@@ -90,7 +90,7 @@ class Option:
     argument: Argument | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What an engine's own parser, or its start-up, says against a setting.
 
@@ -111,7 +111,7 @@ class Fault:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """A serving as its engine reads it.
 

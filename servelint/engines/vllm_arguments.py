@@ -8,13 +8,13 @@ template) is left open: an error that such a word could explain away is not repo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Option
 from servelint.manifests.serving import Argument
 from servelint.manifests.versions import at_least, before, compare, parse_version
+from servelint.records import field, record
 from servelint.text import Span
 
 ReadFile = Callable[[str], str | None]
@@ -235,7 +235,7 @@ def _is_negative_number(word: str) -> bool:
     return whole.isdecimal()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParseError:
     """Why the parser refuses the command line.
 
@@ -257,7 +257,7 @@ class ParseError:
     following: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parsed:
     """A command line as the parser took it.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from servelint.manifests.versions import at_least, before
+from servelint.records import field, record
 
 # Keys of the sampling defaults that the server takes over, with the first version that does; all others are dropped.
 ALLOWED_KEYS: Mapping[str, str] = {
@@ -43,7 +43,7 @@ _GREEDY = 1e-5
 FileText = str | Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ServerSide:
     """What the server makes of the model's files and its flags.
 

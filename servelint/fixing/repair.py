@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from servelint.checks.finding import RANK, Finding, Fix
 from servelint.checks.policy import Policy
 from servelint.checks.run import Result, lint
 from servelint.files.context import Context
 from servelint.fixing.proof import unexpected_change
+from servelint.records import record
 from servelint.text import Edit, Source, apply_edits, decode
 
 MOST_PASSES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repair:
     """What a repair made of one file: bytes before and after, what was fixed, and what was left and why.
 
@@ -74,7 +74,7 @@ def fix_file(path: str, data: bytes, context: Context, policy: Policy, *, unsafe
     return Repair(path, data, current, tuple(fixed), left, result)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Step:
     after: bytes | None
     result: Result

@@ -7,7 +7,7 @@ What counts as strict is Python's own `json.loads`, which transformers, vLLM and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from servelint.records import record
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ _CLOSERS = {
 _CONFLICT_MARKS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Node:
     """A value of the text.
 
@@ -78,7 +78,7 @@ class Node:
     members: tuple[Member, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Member:
     """A key with its value; `key` is a string node, whatever it was written as."""
 
@@ -96,7 +96,7 @@ class Member:
         return Span(self.key.span.start, self.value.span.end)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class JsonFile:
     """A text as JSON: the value, what a strict reader has against it, and whether it refuses it.
 

@@ -6,9 +6,9 @@ Source: ollama/ollama `parser/parser.go` (ParseFile, parseRuneForState, unquote)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from servelint.formats.problem import Comment, Problem
+from servelint.records import record
 from servelint.text import Embedded, Source, Span
 
 _WORDS = frozenset(
@@ -34,7 +34,7 @@ PROSE = frozenset(("system", "template", "license", "message"))
 """Instructions whose value is text for the model or for people, in which nearly anything may be meant."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One instruction of a Modelfile.
 
@@ -65,7 +65,7 @@ class Instruction:
         return self.parameter is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Modelfile:
     """A Modelfile: its instructions in order, its comments, and why Ollama refuses it.
 

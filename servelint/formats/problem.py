@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from servelint.records import record
 from servelint.text import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """A fault of syntax: what the format's own reader says, and where.
 
@@ -21,7 +20,7 @@ class Problem:
     related: tuple[tuple[Span, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comment:
     """A comment as it stands in the text, and the node it belongs to: the one it stands on or above."""
 

@@ -22,7 +22,7 @@ from servelint.formats.shell_words import Word, WordBuilder
 from servelint.text import Embedded, Span
 
 # What a hostile script may cost: characters handled, and the sizes of one value and one list.
-WORK_LIMIT = 20_000_000
+WORK_LIMIT = 6_000_000
 VALUE_LIMIT = 200_000
 LIST_LIMIT = 5_000
 _BRACE_LIMIT = 24
@@ -412,7 +412,7 @@ class Expander:
         frame = self.frame
         result: list[Item] = []
         for part in parts:
-            self.spend(len(part.text))
+            self.spend(len(part.text) + 5)
             kind = part.kind
             if kind == "text":
                 self.text_items(result, part, quoted, split and not own and not quoted, own, style)
@@ -761,7 +761,7 @@ class Expander:
             result.append(self.item(part, Value(), True, False))
         separator = self.lookup("IFS") if star == "*" and not split else None
         for index, element in enumerate(elements):
-            self.spend(1)
+            self.spend(20)
             if index:
                 if star == "*" and not split:
                     text = separator.text if separator is not None else " "

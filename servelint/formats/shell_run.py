@@ -166,7 +166,7 @@ class Runner(Expander):
 
     def run_frame(self, frame: Frame) -> Status:
         """Run a text, one complete command after the other, up to what bash refuses."""
-        self.spend(len(frame.text) * 4)
+        self.spend(len(frame.text) + 300)
         before, self.frame = self.frame, frame
         parser = Parser(frame.text)
         parser.depth = min(self.calls, 8)
@@ -386,7 +386,7 @@ class Runner(Expander):
 
     def command(self, node: Node) -> Status:
         """Run one command."""
-        self.spend(8)
+        self.spend(100)
         if len(self.commands) > COMMAND_LIMIT:
             raise OutOfBounds
         if node.kind == "simple" and node.words is not None:
@@ -1098,7 +1098,7 @@ class Runner(Expander):
         variables: dict[str, str | None] = {}
         exports: list[Assignment] = []
         prefixed = {assignment.name for assignment in assigned}
-        self.spend(len(self.state.variables))
+        self.spend(len(self.state.variables) * 4)
         for name, variable in self.state.variables.items():
             if not variable.exported or variable.listed or (self.elsewhere and name not in prefixed):
                 continue
@@ -1702,7 +1702,7 @@ def _source(runner: Runner, elements: list[Element]) -> Status:
     reason = f"the file {name} that is sourced" if name else "a file that is sourced"
     state = runner.state
     state.sourced = reason
-    runner.spend(len(state.variables))
+    runner.spend(len(state.variables) * 10)
     for key, variable in list(state.variables.items()):
         guess = variable.value.guess if variable.value is not None else None
         value = None if variable.listed else Value((Unknown(f"may be set by {reason}", guess),))

@@ -261,9 +261,9 @@ class _Reader:
                 begin = event.start_mark.index + shift
                 end = event.end_mark.index + shift
                 value, style = event.value, styles[event.style]
-                if begin == end and style == "plain" and key is not None and text[begin - 1 : begin] not in (":", "-"):
-                    # Without its `:` a value is said to stand at the next token, comments and all between.
-                    begin = end = key.alias_span.end if key.alias_span is not None else key.end
+                if begin == end and style == "plain" and key is not None and text[begin - 1 : begin] != ":":
+                    # Within brackets, and without its `:`, an empty value is said to stand at the next token.
+                    begin = end = _empty_place(text, key.site.end, begin)
                 node = Node("scalar", begin, begin, end, value, style, False)
                 if event.anchor is not None or event.tag is not None:
                     self._properties(node, event, anchors)
@@ -380,6 +380,14 @@ class _Reader:
             self.problems.append(
                 Problem(message, where, "duplicate-key", ((first[0].alias_span or first[0].span, "first given here"),))
             )
+
+
+def _empty_place(text: str, position: int, limit: int) -> int:
+    """Right behind the `:` that follows a key, or behind the key where none does."""
+    cursor = position
+    while cursor < limit and text[cursor] in " \t\r\n":
+        cursor += 1
+    return cursor + 1 if cursor < limit and text[cursor] == ":" else position
 
 
 def _alias(event: Any, anchors: dict[str, Node], shift: int) -> Node:

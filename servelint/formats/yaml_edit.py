@@ -70,12 +70,14 @@ def replace_scalar(file: YamlFile, node: Node, text: str, style: str | None = No
     start, end = node.start, node.end
     if start == end:
         # An empty value; without its `:` or `-` there is nothing to write it behind.
-        if start == node.begin and file.text[start - 1 : start] not in (":", "-"):
+        parent = (ancestors(file, node) or [node])[-1]
+        mark = "-" if parent.kind == "sequence" else ":"
+        if start == node.begin and (file.text[start - 1 : start] != mark or _ends_a_key(parent, start)):
             return YamlRefusal("there is no place for a value")
         written = " " + written
     if file.text[start:end] == written:
         return ()
-    return (Edit(start, end, written),)
+    return (Edit(start, end, _apart(file.text, end, written)),)
 
 
 def split_item(file: YamlFile, node: Node, texts: Sequence[str]) -> tuple[Edit, ...] | YamlRefusal:
@@ -269,10 +271,26 @@ def _line_end(text: str, position: int) -> int | None:
     return position if position == len(text) or text[position] in "\r\n" else None
 
 
+def _ends_a_key(parent: Node, position: int) -> bool:
+    if parent.kind != "mapping":
+        return False
+    place = bisect_right(parent.items, position, key=lambda pair: pair[0].site.start) - 1
+    return place < 0 or bool(parent.items[place][0].site.end == position)
+
+
+def _apart(text: str, position: int, written: str) -> str:
+    """The text with a blank behind it where a comment follows at once (`""# …`), which it would swallow."""
+    return written + " " if text[position : position + 1] == "#" else written
+
+
 def _ends_in_open_block(text: str, node: Node) -> bool:
     """Whether a collection ends with a block scalar that the end of the file cuts off before its last line break."""
     while node.items and node.alias_span is None:
-        node = node.items[-1][1] if node.kind == "mapping" else node.items[-1]
+        if node.kind == "mapping":
+            key, value = node.items[-1]
+            node = value if value.site.end > key.site.end else key
+        else:
+            node = node.items[-1]
     if node.style not in ("literal", "folded") or node.end < len(text):
         return False
     return "-" not in block_header(text, node.start, node.end)[0]
@@ -325,7 +343,7 @@ def _extend_flow(
         if inner and not inner.strip(_BLANKS):
             # `[ ]` is `[ "x" ]`, and `[]` is `["x"]`.
             return (Edit(inside, collection.end - 1, f" {', '.join(written)} "),)
-        return (Edit(inside, inside, ", ".join(written)),)
+        return (Edit(inside, inside, _apart(text, inside, ", ".join(written))),)
     places = [item if isinstance(item, Span) else item.site for item in items]
     end = places[-1].end
     margin = _own_line(text, collection, places, len(places) - 1)
@@ -333,7 +351,7 @@ def _extend_flow(
     if margin is None:
         joined = _comma(text, places)
         if comma is None:
-            return (Edit(end, end, "".join(joined + item for item in written)),)
+            return (Edit(end, end, _apart(text, end, "".join(joined + item for item in written))),)
         return (Edit(comma + 1, comma + 1, "".join(f"{joined[1:] or ' '}{item}," for item in written)),)
     newline = newline_at(text, collection.start)
     # Behind the comment on the last item's line, unless the bracket closes on that very line.
@@ -341,7 +359,7 @@ def _extend_flow(
     if comma is None:
         lines = "".join(f",{newline}{margin}{item}" for item in written)
         if tail is None or tail == end:
-            return (Edit(end, end, lines),)
+            return (Edit(end, end, _apart(text, end, lines)),)
         return (Edit(end, end, ","), Edit(tail, tail, lines[1:]))
     lines = "".join(f"{newline}{margin}{item}," for item in written)
     place = comma + 1 if tail is None else tail

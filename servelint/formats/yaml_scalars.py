@@ -155,6 +155,7 @@ def _fold(host: str, position: int, end: int, out: Decoded, escaped: bool) -> in
         out.put("\n", position, breaks[1][1])
         for begin, after in breaks[2:]:
             out.put("\n", begin, after)
+        out.ends[-1] = cursor
     return cursor
 
 
@@ -177,26 +178,20 @@ def block_end(host: str, start: int, end: int, text: str) -> int:
     tail = end
     while tail > header_end and host[tail - 1] in " \t\r\n\x85\u2028\u2029":
         tail -= 1
-    if "+" in indicators and text and tail < end:
-        # Everything but the last break is content; what comes behind that break is written on a new line.
-        last = end
-        while last > header_end and host[last - 1] in " \t":
-            last -= 1
-        if last > header_end and host[last - 1] in BREAKS:
-            return last - (2 if host[max(header_end, last - 2) : last] == "\r\n" else 1)
-        return end
-    if tail <= header_end and not text.strip(" \t\n"):
+    if tail <= header_end and not text:
         tail = header_end
     match = line_breaks().search(host, tail, end)
     closing = match.start() if match else end
-    if " " not in host[closing:end] and "\t" not in host[closing:end]:
+    behind = host[closing:end]
+    if not text or ("+" not in indicators and " " not in behind and "\t" not in behind):
         return closing
-    # Lines of blanks: those longer than the indentation are content.
+    # Blank lines may be content: where they are kept, or longer than the indentation.
     decoded = decode_block_scalar(host, start, end, text)
-    if decoded is None or not decoded.pieces:
-        return closing
-    last_break = decoded.pieces[-1] == "\n"
-    return max(closing, decoded.offsets[-1] if last_break else decoded.end)
+    if decoded is not None and decoded.text == text:
+        return decoded.offsets[-1] if text[-1] == "\n" else decoded.end
+    if host[end - 1] not in BREAKS:
+        return end
+    return end - (2 if host[end - 2 : end] == "\r\n" else 1)
 
 
 def indent_of_block(host: str, start: int, end: int, text: str) -> int | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from servelint.records import record
 
 if TYPE_CHECKING:
     from servelint.files.context import Context
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from servelint.text import Source
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """One kind of manifest.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from servelint.formats.env_file import EnvEntry, EnvFile, append_line, read_env, replace_value
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
+from servelint.records import record
 from servelint.text import Edit, Span
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Use(NamedTuple):
     image: Setting | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnvWriter:
     """Sets variables in an env file; a variable has one value."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from servelint.files.context import Context
@@ -12,6 +11,7 @@ from servelint.formats.yaml_edit import replace_scalar, split_item
 from servelint.manifests.launchers import Launch, engine_of_image, recognise
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
 from servelint.manifests.versions import version_of_image
+from servelint.records import record, replace
 from servelint.text import Edit, Embedded, Source, Span
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
@@ -30,7 +30,7 @@ _RUNTIME_KINDS = frozenset({"ServingRuntime", "ClusterServingRuntime"})
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A container in a document: its node, and what stands around it."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from servelint.manifests.serving import Argument, Setting
+from servelint.records import record
 from servelint.text import Span
 
 VLLM_MODULES = (
@@ -36,7 +36,7 @@ _SWITCHES = frozenset(
 _SHORT_SWITCHES = frozenset("ditPq")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launch:
     """An engine's launch as the words say it.
 

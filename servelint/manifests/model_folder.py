@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from servelint.files.context import Context
 from servelint.formats.json import JsonFile, plain, read_json
+from servelint.records import record
 from servelint.text import Source
 
 GENERATION_CONFIG = "generation_config.json"
@@ -15,7 +15,7 @@ CONFIG = "config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FolderFile:
     """One JSON file: its path, text, nodes with spans, and data.
 
@@ -30,7 +30,7 @@ class FolderFile:
     data: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelFolder:
     """A model folder as far as it was read."""
 

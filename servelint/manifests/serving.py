@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from servelint.formats.problem import Comment, Problem
+from servelint.records import field, record
 from servelint.text import Edit, Embedded, Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """A value and where it is written.
 
@@ -32,7 +32,7 @@ class Setting:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """One word of an engine's command line.
 
@@ -57,7 +57,7 @@ class Argument:
     reference: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refusal:
     """Why a writer will not make a change here."""
 
@@ -77,7 +77,7 @@ class Writer(Protocol):
         """Put these values in the place of the setting's; where the form has one line a value, one line each."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoWriter:
     """The hand of a manifest that must not be edited."""
 
@@ -92,7 +92,7 @@ class NoWriter:
         return Refusal(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Serving:
     """One model served by one engine, as one manifest says it.
 
@@ -127,7 +127,7 @@ class Serving:
         return found[-1] if found else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Manifest:
     """A file (or a text embedded in one) as one kind reads it.
 

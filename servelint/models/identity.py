@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from servelint.records import record
 
 INSTRUCT_ROLES = frozenset({"instruct", "reasoning", "vision", "audio", "coder"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """A special token: its text and, where known, its id in this vocabulary."""
 
@@ -15,7 +15,7 @@ class Token:
     id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Identity:
     """What is known of a model.
 

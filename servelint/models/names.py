@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
 from servelint.models.families import family, identity_of, table
 from servelint.models.identity import UNKNOWN, Identity
+from servelint.records import replace
 
 # No name of a model is longer; a hostile one must not cost more than a real one.
 _LENGTH_LIMIT = 400

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from servelint.manifests.serving import Serving
 from servelint.models.identity import UNKNOWN, Identity, Token
 from servelint.models.names import identify
+from servelint.records import replace
 
 
 def identify_serving(serving: Serving) -> Identity:

@@ -38,5 +38,5 @@ def format_named(name: str) -> Format:
     """The format of that name, one of `FORMATS`. Raises KeyError for another."""
     if name not in FORMATS:
         raise KeyError(name)
-    module: Format = import_module(f"servelint.report.{name}")  # type: ignore[assignment]
+    module: Format = import_module(f"servelint.report.{name}")
     return module

@@ -15,7 +15,7 @@ VERSION = 1
 
 
 def render(report: Report, style: Style) -> Iterator[str]:  # noqa: ARG001 (the formats' common signature)
-    """The document, with a line for every finding, serving and error; ASCII, so that no terminal or pipe can harm it."""
+    """The document, with a line for every finding, serving and error; all of it in ASCII."""
     yield f'{{"version": {VERSION},\n'
     yield from _list("findings", map(finding_document, report.entries))
     yield from _list("servings", report.servings)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from servelint.records import record
 from servelint.text.spans import Edit, Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Embedded:
     """The decoded inner text, where each of its characters stands in the host, and how to write new ones there.
 

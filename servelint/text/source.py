@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+from servelint.records import record
 
 _BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32-LE begins with the mark of UTF-16-LE, so it must be looked for first.
@@ -16,7 +17,7 @@ _BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
 _UNIT = {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """A file's bytes as text, with everything needed to write them back.
 

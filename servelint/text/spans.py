@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from servelint.records import record
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record
 class Span:
     """A half-open range `[start, end)` in characters of the decoded text, the BOM not counted."""
 
@@ -23,7 +24,7 @@ class Span:
         return self.start <= other.end and other.start <= self.end
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record
 class Edit:
     """Replace the characters `[start, end)` of the original text by `text`; `start == end` inserts."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from dataclasses import replace
+from servelint.records import replace
 from typing import Any
 
 import pytest

@@ -1,0 +1,6 @@
+"""`python -m servelint`."""
+
+from servelint.cli.main import run
+
+if __name__ == "__main__":
+    run()
