@@ -29,20 +29,20 @@ def field(*, default_factory: Callable[[], Any]) -> Any:
 @overload
 def record(cls: type[_Record], /) -> type[_Record]: ...
 @overload
-def record(*, eq: bool = True) -> Callable[[type[_Record]], type[_Record]]: ...
+def record(*, eq: bool = True, order: bool = False) -> Callable[[type[_Record]], type[_Record]]: ...
 
 
-@dataclass_transform(frozen_default=True, order_default=True, field_specifiers=(field,))
-def record(cls: type[_Record] | None = None, /, *, eq: bool = True) -> Any:
-    """Make a class with annotated fields a frozen record, its instances equal and ordered by their fields in order.
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[_Record] | None = None, /, *, eq: bool = True, order: bool = False) -> Any:
+    """Make a class with annotated fields a frozen record, its instances equal by their fields.
 
-    With `eq=False` an instance equals only itself. Records are not inherited from, and fields without a default stand
+    With `order=True` they are ordered by them too; with `eq=False` an instance equals only itself. Records are not inherited from, and fields without a default stand
     before those with one.
     """
-    return _make(cls, eq) if cls is not None else lambda wrapped: _make(wrapped, eq)
+    return _make(cls, eq, order) if cls is not None else lambda wrapped: _make(wrapped, eq, order)
 
 
-def _make(cls: type[Any], eq: bool) -> type[Any]:
+def _make(cls: type[Any], eq: bool, order: bool) -> type[Any]:
     # The names alone count here: the annotations are texts, and nothing evaluates them.
     names = tuple(cls.__dict__.get("__annotations__", {}))
     namespace = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
@@ -53,7 +53,9 @@ def _make(cls: type[Any], eq: bool) -> type[Any]:
     namespace["__repr__"] = namespace.get("__repr__", _repr)
     namespace["__reduce__"] = _reduce
     if eq:
-        namespace["__eq__"], namespace["__hash__"], namespace["__lt__"] = _equal, _hash, _less
+        namespace["__eq__"], namespace["__hash__"] = _equal, _hash
+    if order:
+        namespace["__lt__"] = _less
     made = type(cls.__name__, cls.__bases__, namespace)
     setters = tuple(getattr(made, name).__set__ for name in names)
     made.__init__ = _initialiser(cls.__name__, names, setters, defaults)  # type: ignore[misc]

@@ -11,7 +11,7 @@ import pytest
 from servelint.records import field, record, replace
 
 
-@record
+@record(order=True)
 class Point:
     """A point."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from servelint.records import record
 
 
-@record
+@record(order=True)
 class Span:
     """A half-open range `[start, end)` in characters of the decoded text, the BOM not counted."""
 
@@ -24,7 +24,7 @@ class Span:
         return self.start <= other.end and other.start <= self.end
 
 
-@record
+@record(order=True)
 class Edit:
     """Replace the characters `[start, end)` of the original text by `text`; `start == end` inserts."""
 
