@@ -80,11 +80,9 @@ def _key(row: Any) -> Key:
     return path, rule, text
 
 
-def write_baseline(path: str, entries: Iterable[Entry]) -> int:
-    """Write the entries as a baseline, a line each in a stable order, and say how many. Raises OSError."""
+def render_baseline(path: str, entries: Iterable[Entry]) -> str:
+    """The baseline that holds these entries, to be written to `path`: a line each, in a stable order."""
     folder = os.path.dirname(os.path.abspath(path))
     keys = sorted(fingerprint(entry, folder) for entry in entries)
     rows = ",\n".join(json.dumps({"path": name, "rule": rule, "text": text}) for name, rule, text in keys)
-    document = f'{{"version": {VERSION},\n"findings": [{chr(10) + rows + chr(10) if rows else ""}]}}\n'
-    Path(path).write_text(document, encoding="utf-8", newline="\n")
-    return len(keys)
+    return f'{{"version": {VERSION},\n"findings": [{chr(10) + rows + chr(10) if rows else ""}]}}\n'

@@ -2,96 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
-
-if TYPE_CHECKING:
-    from typer.core import TyperCommand
 
 # In the order of `servelint --help`.
 COMMANDS = ("check", "fix", "explain", "rules", "inventory", "init")
-_ROOT_OPTIONS = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_EPILOG = """\
-\b
-Examples:
-  servelint                            check the manifests below this folder
-  servelint Modelfile deploy/          check these
-  servelint fix --diff Modelfile       show what the repairs would change
-  servelint explain SL101              a rule, with its reasons and examples
-  servelint inventory                  what is served here, and what stops it
-
-Exit status: 0 all is well, 1 findings (or files rewritten by fix), 2 wrong usage or
-configuration, 3 servelint itself broke.
-"""
-
-
-class _Commands(TyperGroup):
-    """The commands, each built when it is asked for; `check` where none is named."""
-
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | None:  # type: ignore[override]  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"servelint.cli.{cmd_name}")
-        app = _application()
-        app.command(cmd_name, context_settings=_CONTEXT)(module.command)
-        return get_command(app)  # type: ignore[return-value]
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        if not ctx.resilient_parsing and (not args or args[0] not in (*COMMANDS, *_ROOT_OPTIONS)):
-            args = ["check", *args]
-        return super().parse_args(ctx, args)
-
-
-def _application(**settings: object) -> typer.Typer:
-    # Rich would cost a cold start as much again as everything else together.
-    return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, **settings)  # type: ignore[arg-type]
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from servelint import __version__
-
-        typer.echo(f"servelint {__version__}")
-        raise typer.Exit
-
-
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
-    ] = False,
-) -> None:
-    """Say whether your LLM deployments stop where they should, and repair the manifests.
-
-    Reads Ollama Modelfiles, vLLM and TGI launch lines in scripts and Kubernetes manifests, TGI environment files,
-    and generation_config.json with the model's other files. Without a command, it checks.
-    """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command line, without the program's name, and give its exit status. Never raises."""
-    from servelint.cli.output import complain
-
-    app = _application(cls=_Commands, context_settings=_CONTEXT, epilog=_EPILOG)
-    app.callback()(_root)
     try:
-        status = get_command(app).main(list(arguments), prog_name="servelint", standalone_mode=False)
-        return status if isinstance(status, int) else 0
+        # Where no word is an option there is nothing to parse, and a hook need not wait for the parser's import.
+        if not any(word.startswith("-") for word in arguments) and "_SERVELINT_COMPLETE" not in os.environ:
+            if not arguments or arguments[0] not in COMMANDS:
+                from servelint.cli.checking import check
+
+                return check(arguments)
+            if arguments[0] == "check":
+                from servelint.cli.checking import check
+
+                return check(arguments[1:])
+            if arguments[0] == "fix" and len(arguments) > 1:
+                from servelint.cli.repairing import fix
+
+                return fix(arguments[1:])
+        from servelint.cli.application import run_application
+
+        return run_application(arguments)
     except KeyboardInterrupt:
         return 130
-    except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else 1
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
     except Exception as error:
+        from servelint.cli.output import complain
+
         return complain(error)
 
 

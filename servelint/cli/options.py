@@ -11,7 +11,7 @@ Paths = Annotated[
     typer.Argument(
         metavar="[PATH]...",
         show_default=False,
-        help="Files and folders; `-` is standard input. Without any: this folder.",
+        help="Files and folders, `-` for standard input; without any, this folder.",
     ),
 ]
 Select = Annotated[
@@ -29,17 +29,13 @@ FailOn = Annotated[
 ]
 Config = Annotated[
     str | None,
-    typer.Option(
-        "--config", metavar="FILE", help="This configuration for all files, instead of the nearest one of each."
-    ),
+    typer.Option("--config", metavar="FILE", help="This configuration for all files, not the nearest one of each."),
 ]
 StdinFilename = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="PATH", help="The name that standard input is read under.")
 ]
 NoIgnores = Annotated[bool, typer.Option("--no-ignores", help="Report what ignore comments silence, too.")]
-Color = Annotated[
-    Literal["auto", "always", "never"], typer.Option("--color", help="Colours in text (NO_COLOR counts).")
-]
+Color = Annotated[Literal["auto", "always", "never"], typer.Option("--color", help="Colours in text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing where all is well.")]
 BaselineFile = Annotated[
     str | None, typer.Option("--baseline", metavar="FILE", help="Hide the findings that are recorded in this file.")

@@ -14,12 +14,12 @@ ISSUES = "https://github.com/servelint/servelint/issues"
 _DEFAULT_WIDTH = 100
 
 
-class UsageProblem(Exception):
+class UsageError(Exception):
     """What was asked for cannot be done; one line says why. Exit status 2."""
 
 
 def emit(pieces: Iterable[str], stream: TextIO | None = None) -> None:
-    """Write to standard output. A reader that has gone away is no error; a full disk is a `UsageProblem`."""
+    """Write to standard output. A reader that has gone away is no error; a full disk is a `UsageError`."""
     stream = stream or sys.stdout
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
@@ -32,7 +32,7 @@ def emit(pieces: Iterable[str], stream: TextIO | None = None) -> None:
         _silence(stream)
     except OSError as error:
         _silence(stream)
-        raise UsageProblem(f"cannot write the output: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"cannot write the output: {(error.strerror or str(error)).lower()}") from error
 
 
 def emit_bytes(data: bytes) -> None:
@@ -45,7 +45,7 @@ def emit_bytes(data: bytes) -> None:
         _silence(sys.stdout)
     except OSError as error:
         _silence(sys.stdout)
-        raise UsageProblem(f"cannot write the output: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"cannot write the output: {(error.strerror or str(error)).lower()}") from error
 
 
 def say(text: str) -> None:
@@ -129,13 +129,13 @@ class Progress:
 
 
 def complain(error: Exception) -> int:
-    """Say what went wrong on standard error, and give the exit status: 2 for wrong usage, 3 for servelint's own fault."""
+    """Say what went wrong on standard error, and give the exit status: 2 for wrong usage, 3 for our own fault."""
     show = getattr(error, "show", None)
     if show is not None and isinstance(getattr(error, "exit_code", None), int):
         # The parser's own: an unknown option, a missing argument.
         show()
         return 2
-    if isinstance(error, UsageProblem) or type(error).__name__ in ("ConfigurationError", "BaselineError"):
+    if isinstance(error, UsageError) or type(error).__name__ in ("ConfigurationError", "BaselineError"):
         from servelint.report.printing import printable
 
         say(f"servelint: {printable(str(error))}")

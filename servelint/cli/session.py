@@ -1,30 +1,35 @@
 """What the commands share: the files that are meant, how each is configured, and their results."""
 
 # Plain strings, as in the findings.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH118, PTH119, PTH120
+# ruff: noqa: PTH100, PTH109, PTH112, PTH118, PTH120
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from servelint.checks.catalogue import is_selected, severity_of
 from servelint.checks.finding import RANK, Finding
 from servelint.checks.run import Result, lint
-from servelint.cli.output import Progress, UsageProblem
+from servelint.cli.output import Progress, UsageError
 from servelint.configuration import Configurations, Layer, check_selectors
 from servelint.files.context import Context, UnreadableError, read_bytes
+from servelint.records import record
 from servelint.report.collect import Entry
 from servelint.text import Span
+
+if TYPE_CHECKING:
+    from servelint.baseline import Baseline
 
 STDIN = "-"
 _HEAD = 64 * 1024
 
 
-class Target(NamedTuple):
-    """A file that is meant: `named` where it was given itself, not found in a folder; `root` bounds what is read for it.
+@record
+class Target:
+    """A file that is meant: `named` where it was given itself, not found in a folder; `root` bounds what it may read.
 
     `trouble` says why it cannot be looked at, `data` holds it where it is not on the disk.
     """
@@ -52,8 +57,6 @@ class Session:
         use_baselines: bool = True,
     ) -> None:
         """Raises `ConfigurationError` for rules that do not exist, or a configuration that cannot be taken."""
-        from servelint.baseline import Baseline
-
         choice = Layer(profile, _split(select), _split(ignore))
         check_selectors((*choice.select, *choice.ignore))
         given = profile or choice.select or choice.ignore
@@ -66,12 +69,12 @@ class Session:
         self._context_key = ("", "")
 
     def targets(self, paths: Sequence[str] | None, stdin_filename: str | None = None) -> list[Target]:
-        """The files that these paths mean, each once. Raises `UsageProblem` for a path that is not there."""
+        """The files that these paths mean, each once. Raises `UsageError` for a path that is not there."""
         targets: dict[str, Target] = {}
         for path in paths or ["."]:
             if path == STDIN:
                 name = os.path.normpath(stdin_filename) if stdin_filename else STDIN
-                found: Iterator[Target] = iter([Target(name, _root_of(name), True, data=sys.stdin.buffer.read())])
+                found: Iterator[Target] = iter([_standard_input(name)])
             else:
                 found = self._below(path)
             for target in found:
@@ -83,7 +86,7 @@ class Session:
         try:
             os.stat(path)  # noqa: PTH116 (as above)
         except (OSError, ValueError) as error:
-            raise UsageProblem(_absent(path, error)) from error
+            raise UsageError(_absent(path, error)) from error
         path = os.path.normpath(path)
         root = _root_of(path)
         if not os.path.isdir(path):
@@ -177,6 +180,10 @@ class Session:
         """Whether a finding makes the run fail."""
         threshold = self._fail_on or self.configurations.of(finding.path).fail_on or "warning"
         return RANK[finding.severity] >= RANK[threshold]
+
+
+def _standard_input(name: str) -> Target:
+    return Target(name, _root_of(name), True, data=sys.stdin.buffer.read())
 
 
 def broken(path: str, error: Exception) -> Result:

@@ -7,10 +7,10 @@ variables and arguments from outside) is unknown, with the reason, and everythin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from servelint.formats.problem import Comment, Problem
 from servelint.formats.shell_words import Word, quote_word, split_words
+from servelint.records import field, record
 from servelint.text import Edit, Embedded, Span
 
 __all__ = ["Assignment", "Command", "Heredoc", "Script", "Word", "quote_word", "read_script", "split_words"]
@@ -20,7 +20,7 @@ SIZE_LIMIT = 1_000_000
 COMMAND_LIMIT = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assignment:
     """A variable that a command finds in its environment, and where the script sets it.
 
@@ -34,7 +34,7 @@ class Assignment:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     """One run of one program.
 
@@ -87,7 +87,7 @@ class Command:
         return self.host.host_edit(Edit(self.host_end, self.host_end, text))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Heredoc:
     """A here-document: `body` as written, mapped to the host (not to be edited where the delimiter is unquoted).
 
@@ -104,7 +104,7 @@ class Heredoc:
     program: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Script:
     """What was read of a script.
 
@@ -123,15 +123,17 @@ def read_script(
     environment: Mapping[str, str] | None = None,
     arguments: Sequence[str] | None = None,
     name: str | None = None,
+    outside: Mapping[str, str] | None = None,
 ) -> Script:
     """Read a script for bash (or sh) without running anything.
 
     With an `environment`, that is all there is, and other variables are unset; without one, every variable that the
-    script does not set may come from outside and is unknown. `arguments` are the script's own (None: unknown), `name`
-    its `$0`. Never raises: what bash would refuse is a problem, and the commands before it stand.
+    script does not set may come from outside and is unknown, save those that `outside` gives. `arguments` are the
+    script's own (None: unknown), `name` its `$0`. Never raises: what bash would refuse is a problem, and the commands
+    before it stand.
     """
     if len(text) > SIZE_LIMIT:
         return Script(incomplete=(f"the script is larger than {SIZE_LIMIT:,} characters",))
     from servelint.formats.shell_run import run
 
-    return run(text, environment, arguments, name)
+    return run(text, environment, arguments, name, outside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from servelint.formats.problem import Problem
@@ -18,7 +17,8 @@ from servelint.formats.shell_values import (
     replace_matches,
     split_fields,
 )
-from servelint.formats.shell_words import Word, WordBuilder
+from servelint.formats.shell_words import Word, WordBuilder, encode_double
+from servelint.records import field, record, replace
 from servelint.text import Embedded, Span
 
 # What a hostile script may cost: characters handled, and the sizes of one value and one list.
@@ -40,6 +40,10 @@ _DYNAMIC = frozenset(
 )
 
 
+Status = bool | None
+"""Whether a command succeeds; None where that is unknown."""
+
+
 class EndOfScript(Exception):  # noqa: N818 (not an error)
     """The shell (or subshell) ends here; `status` is whether it succeeds, None where that is unknown."""
 
@@ -48,11 +52,21 @@ class EndOfScript(Exception):  # noqa: N818 (not an error)
         self.status = status
 
 
+class Leave(Exception):  # noqa: N818 (not an error)
+    """`return`, `break` or `continue`; `levels` counts loops."""
+
+    def __init__(self, kind: str, levels: int = 1, status: Status = None) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.levels = levels
+        self.status = status
+
+
 class OutOfBounds(Exception):  # noqa: N818 (not an error)
     """The script asks for more work than it is worth."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     """A stretch of text that cannot be known. `filled`: it is not empty; `outside`: it may even be unset."""
 
@@ -62,7 +76,7 @@ class Unknown:
     outside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """A text of known and unknown stretches; `source` is where it is written."""
 
@@ -151,18 +165,20 @@ def merged(first: Value, second: Value, reason: str) -> Value:
     return Value((left[:common], rest) if common else (rest,), first.source)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """A text that is read as a script: the file's own, or one inside it, with the way back to the file.
 
     `embedded` is None for the file's own text. `opaque` is the place that stands for all of a text that was put
-    together. `unknowns` are what marker characters of the text stand for.
+    together. `unknowns` are what marker characters of the text stand for. `foreign` says of each character whether an
+    expansion supplied it (None: all are written out).
     """
 
     text: str
     embedded: Embedded | None = None
     opaque: Span | None = None
     unknowns: Mapping[str, Unknown] = field(default_factory=dict)
+    foreign: bytes | None = None
 
     def offset(self, offset: int) -> int:
         """Where a character stands in the file."""
@@ -182,7 +198,6 @@ class Frame:
         return self.embedded.host_span(Span(min(start, last), min(max(start, end), last)))
 
 
-@dataclass(slots=True)
 class Item:
     """A stretch of an expanded word before it is cut into fields.
 
@@ -191,20 +206,52 @@ class Item:
     number of words even in quotes.
     """
 
-    value: Value
-    frame: Frame
-    start: int
-    end: int
-    quoted: bool = False
-    split: bool = False
-    own: bool = False
-    many: bool = False
-    style: str = ""
-    offsets: Sequence[int] = ()
-    element: Element | None = None
+    __slots__ = ("element", "end", "frame", "many", "offsets", "own", "quoted", "split", "start", "style", "value")
+
+    def __init__(
+        self,
+        value: Value,
+        frame: Frame,
+        start: int,
+        end: int,
+        quoted: bool = False,
+        split: bool = False,
+        own: bool = False,
+        many: bool = False,
+        style: str = "",
+        offsets: Sequence[int] = (),
+        element: Element | None = None,
+    ) -> None:
+        self.value = value
+        self.frame = frame
+        self.start = start
+        self.end = end
+        self.quoted = quoted
+        self.split = split
+        self.own = own
+        self.many = many
+        self.style = style
+        self.offsets = offsets
+        self.element = element
+
+    def copy(self, value: Value, quoted: bool) -> Item:
+        """The same place with another value, and nothing of its own text left."""
+        return Item(
+            value,
+            self.frame,
+            self.start,
+            self.end,
+            quoted,
+            self.split,
+            self.own,
+            self.many,
+            self.style,
+            self.offsets,
+            self.element,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Element:
     """A word with all that is known of its value, as lists and commands hold it."""
 
@@ -218,7 +265,7 @@ class Element:
         return self.word.count is None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A shell variable: a value, or the elements of a list (by position, or by key).
 
@@ -234,20 +281,38 @@ class Variable:
     word: Word | None = None
 
 
-@dataclass(slots=True)
+def loose(value: Value, span: Span | None = None) -> Element:
+    """An element that is not written anywhere in the script."""
+    place = span or Span(0, 0)
+    return Element(value, Word(value.text, place, place, value.reason, value.prefix, value.guess, literal=False))
+
+
 class State:
     """All that a command may change and a later one may see."""
 
-    variables: dict[str, Variable]
-    positional: tuple[Element, ...] | None
-    zero: Value
-    outside: bool
-    """Whether a variable that was never set may come from outside."""
-    functions: dict[str, tuple[Node, Frame]] = field(default_factory=dict)
-    options: frozenset[str] = frozenset()
-    scopes: tuple[dict[str, Variable | None], ...] = ()
-    sourced: str = ""
-    """Why any variable may have been set by something that cannot be read."""
+    __slots__ = ("functions", "options", "outside", "positional", "scopes", "sourced", "variables", "zero")
+
+    def __init__(
+        self,
+        variables: dict[str, Variable],
+        positional: tuple[Element, ...] | None,
+        zero: Value,
+        outside: bool,
+        functions: dict[str, tuple[Node, Frame]] | None = None,
+        options: frozenset[str] = frozenset(),
+        scopes: tuple[dict[str, Variable | None], ...] = (),
+        sourced: str = "",
+    ) -> None:
+        self.variables = variables
+        self.positional = positional
+        self.zero = zero
+        self.outside = outside
+        """Whether a variable that was never set may come from outside."""
+        self.functions: dict[str, tuple[Node, Frame]] = {} if functions is None else functions
+        self.options = options
+        self.scopes = scopes
+        self.sourced = sourced
+        """Why any variable may have been set by something that cannot be read."""
 
     def copy(self) -> State:
         """An independent copy."""
@@ -653,7 +718,7 @@ class Expander:
             items = _flat(self.items(part.more or [], own=False))
             replacement = joined(item.value for item in items).text
             # From bash 5.2 on, an unquoted `&` stands for what matched; before, for itself.
-            ambiguous = any("&" in (item.value.text or "&") for item in items if not item.quoted)
+            ambiguous = any("&" in (item.value.text or "") for item in items if not item.quoted)
             if tokens is None or replacement is None or ambiguous:
                 return failed
             result = replace_matches(text, tokens, replacement, operator)
@@ -821,7 +886,7 @@ class Expander:
             for piece in item.value.pieces:
                 if isinstance(piece, Unknown) or separators is None:
                     hidden = piece if isinstance(piece, Unknown) else Unknown("$IFS is unknown", piece)
-                    current.append(replace(item, value=Value((hidden,), item.value.source)))
+                    current.append(item.copy(Value((hidden,), item.value.source), item.quoted))
                     continue
                 texts, leads, trails = split_fields(piece, separators)
                 self.spend(len(piece))
@@ -831,7 +896,7 @@ class Expander:
                     if index:
                         flush()
                     whole = len(texts) == 1 and text == piece and len(item.value.pieces) == 1
-                    part = replace(item, value=known(text, item.value.source), quoted=item.quoted or not text)
+                    part = item.copy(known(text, item.value.source), item.quoted or not text)
                     if not whole:
                         part.element = None
                     current.append(part)
@@ -856,6 +921,8 @@ class Expander:
             value, globbed = self.globbed(items, value)
             many = many or globbed
         literal = all(item.own for item in items) and value.text is not None
+        if self.frame.foreign is not None and any(self.frame.foreign[node.start : node.end]):
+            literal = False
         word_text = None
         quote = ""
         if literal:
@@ -953,7 +1020,7 @@ def _flat(items: list[Item]) -> list[Item]:
     """Items where nothing is cut: a blank between the words of `$@`."""
     if not any(item is _BREAK for item in items):
         return items
-    return [replace(item, value=known(" "), quoted=True) if item is _BREAK else item for item in items]
+    return [item.copy(known(" "), True) if item is _BREAK else item for item in items]
 
 
 def _is_integer(text: str) -> bool:
@@ -1022,11 +1089,9 @@ def _rejoined(atoms: list[Part], text: str) -> list[Part]:
             size = 1
             while size < len(atom.text) and (atom.text[size].isalnum() or atom.text[size] == "_"):
                 size += 1
-            result[-1] = replace(last, text=last.text + atom.text[:size])
+            result[-1] = Part(last.kind, last.start, last.end, last.text + atom.text[:size])
             if size < len(atom.text):
-                result.append(
-                    replace(atom, text=atom.text[size:], start=atom.start + size, offsets=atom.offsets[size:])
-                )
+                result.append(Part("text", atom.start + size, atom.end, atom.text[size:], atom.offsets[size:]))
             continue
         result.append(atom)
     return result
@@ -1088,28 +1153,39 @@ def frame_of(items: Sequence[Item], place: Span) -> Frame | None:
     unknowns: dict[str, Unknown] = {}
     characters: list[str] = []
     offsets: list[int] = []
+    ends: list[int] = []
+    foreign = bytearray()
+    styles: set[str] = set()
     for item in items:
         if item is _BREAK:
             continue
-        base = item.frame.offset(item.start)
+        base, behind = item.frame.offset(item.start), item.frame.span(item.start, item.end).end
         for piece in item.value.pieces:
             if isinstance(piece, Unknown):
                 if len(unknowns) >= _MARKER_COUNT:
                     return None
                 marker = chr(_MARKER_BASE + len(unknowns))
                 unknowns[marker] = piece
-                characters.append(marker)
-                offsets.append(base)
-                continue
-            if any(_MARKER_BASE <= ord(character) < _MARKER_BASE + 0xFFFF for character in piece):
+                piece = marker
+            elif any(_MARKER_BASE <= ord(character) < _MARKER_BASE + 0xFFFF for character in piece):
                 return None
+            size = len(piece)
             characters.append(piece)
             if item.own and len(item.value.pieces) == 1:
-                offsets.extend(item.frame.offset(offset) for offset in item.offsets[: len(piece)])
+                places = [item.frame.offset(offset) for offset in item.offsets[: size + 1]]
+                offsets.extend(places[:size])
+                ends.extend(places[1:])
+                styles.add(item.style if item.frame.opaque is None and item.frame.embedded is None else "other")
+                foreign.extend(bytes(size))
             else:
-                offsets.extend([base] * len(piece))
-    if any(first > second for first, second in pairwise(offsets)):
-        return Frame("".join(characters), None, place, unknowns)
-    offsets.append(max(place.end, offsets[-1] if offsets else 0))
+                offsets.extend([base] * size)
+                ends.extend([behind] * size)
+                foreign.extend(b"\1" * size)
     text = "".join(characters)
-    return Frame(text, Embedded(text, offsets, None, "a variable supplies part of the text"), None, unknowns)
+    if any(first > second for first, second in pairwise(offsets)):
+        return Frame(text, None, place, unknowns)
+    offsets.append(ends[-1] if ends else place.end)
+    # Where all that is written out stands in one pair of double quotes, it can be edited there.
+    encode = encode_double if styles == {'"'} else None
+    refusal = None if encode else "a variable supplies part of the text"
+    return Frame(text, Embedded(text, offsets, encode, refusal, ends), None, unknowns, bytes(foreign))

@@ -6,10 +6,10 @@ kubectl. An option that is not listed here is taken to have no value of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from servelint.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launcher:
     """`valued` are the options whose value is the next word; `operands` how many words stand before the command.
 

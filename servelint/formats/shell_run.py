@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 
 from servelint.formats.problem import Comment, Problem
 from servelint.formats.shell import COMMAND_LIMIT, Assignment, Command, Heredoc, Script
+from servelint.formats.shell_analysis import (
+    assigned_in_arithmetic,
+    assigned_names,
+    is_constant,
+    plain_name,
+    program_names,
+    substitutes,
+)
+from servelint.formats.shell_builtins import BUILTINS
+from servelint.formats.shell_conditions import Conditional
 from servelint.formats.shell_expand import (
     Element,
     EndOfScript,
     Expander,
     Frame,
     Item,
+    Leave,
     OutOfBounds,
     State,
+    Status,
     Unknown,
     Value,
     Variable,
     frame_of,
     joined,
     known,
+    loose,
     merged,
     unknown,
 )
-from servelint.formats.shell_launchers import HARMLESS_EVALUATIONS, HARMLESS_SOURCES, LAUNCHERS, SHELLS, Launcher
+from servelint.formats.shell_launchers import LAUNCHERS, SHELLS, Launcher
 from servelint.formats.shell_syntax import (
     DECLARERS,
     AndOr,
@@ -39,8 +51,8 @@ from servelint.formats.shell_syntax import (
     ShellSyntaxError,
     WordNode,
 )
-from servelint.formats.shell_values import echo_escapes, format_printf
 from servelint.formats.shell_words import Word
+from servelint.records import replace
 from servelint.text import Embedded, Span
 
 # How deep functions, substitutions and scripts within scripts may call each other.
@@ -48,34 +60,32 @@ _CALL_LIMIT = 24
 _LOOP_LIMIT = 100
 _REASON_PATHS = "set on only some paths"
 
-Status = bool | None
-"""Whether a command succeeds; None where that is unknown."""
 
-
-class Leave(Exception):  # noqa: N818 (not an error)
-    """`return`, `break` or `continue`; `levels` counts loops."""
-
-    def __init__(self, kind: str, levels: int = 1, status: Status = None) -> None:
-        super().__init__(kind)
-        self.kind = kind
-        self.levels = levels
-        self.status = status
-
-
-@dataclass(slots=True)
 class Input:
     """What a command may read: `value` None where nothing is known of it; `frame` where it can be read as a script."""
 
-    value: Value | None = None
-    frame: Frame | None = None
+    __slots__ = ("frame", "value")
+
+    def __init__(
+        self,
+        value: Value | None = None,
+        frame: Frame | None = None,
+    ) -> None:
+        self.value = value
+        self.frame = frame
 
 
-def run(text: str, environment: Mapping[str, str] | None, arguments: Sequence[str] | None, name: str | None) -> Script:
+def run(
+    text: str,
+    environment: Mapping[str, str] | None,
+    arguments: Sequence[str] | None,
+    name: str | None,
+    outside: Mapping[str, str] | None,
+) -> Script:
     """See `servelint.formats.shell.read_script`."""
-    variables: dict[str, Variable] = {}
-    for key, value in (environment or {}).items():
-        variables[key] = Variable(known(value), exported=True)
-    positional = None if arguments is None else tuple(_loose(known(argument)) for argument in arguments)
+    given = {**(outside or {}), **(environment or {})}
+    variables = {key: Variable(known(value), exported=True) for key, value in given.items()}
+    positional = None if arguments is None else tuple(loose(known(argument)) for argument in arguments)
     zero = unknown("$0 is only known when it runs") if name is None else known(name)
     state = State(variables, positional, zero, environment is None)
     first_line = text[: text.find("\n")] if "\n" in text else text
@@ -89,12 +99,6 @@ def run(text: str, environment: Mapping[str, str] | None, arguments: Sequence[st
     runner = Runner(state, Frame(text))
     runner.everything()
     return runner.script()
-
-
-def _loose(value: Value, span: Span | None = None) -> Element:
-    """An element that is not written anywhere in the script."""
-    place = span or Span(0, 0)
-    return Element(value, Word(value.text, place, place, value.reason, value.prefix, value.guess, literal=False))
 
 
 def _many(reason: str, span: Span) -> Element:
@@ -199,6 +203,8 @@ class Runner(Expander):
         self.seen_frames.add(key)
         # A substitution that is parsed twice, as arithmetic first, notes its comments twice.
         comments = sorted(set(parser.comments))
+        if comments[0][0] == 0 and frame.text.startswith("#!"):
+            del comments[0]
         targets = sorted(set(parser.targets))
         by_end = sorted(targets, key=lambda target: (target[1], -target[0]))
         from bisect import bisect_left, bisect_right
@@ -441,7 +447,7 @@ class Runner(Expander):
     def forget_numbers(self, parts: Iterable[Part]) -> None:
         """After an expression that cannot be computed, what it assigns is unknown."""
         text = "".join(part.text for part in parts if part.kind == "text")
-        for name in _assigned_in_arithmetic(text):
+        for name in assigned_in_arithmetic(text):
             self.forget(name)
 
     def test(self, items: Iterable[AndOr]) -> Status:
@@ -594,7 +600,7 @@ class Runner(Expander):
 
     def shifts(self, body: list[AndOr]) -> bool:
         """Whether the arguments are shifted or set in there."""
-        return any(name in ("shift", "set") for name in _programs(body))
+        return any(name in ("shift", "set") for name in program_names(body))
 
     def for_loop(self, node: Node) -> Status:
         """`for name in …`."""
@@ -643,7 +649,7 @@ class Runner(Expander):
         """`while`, `until`."""
         condition, body = node.clauses[0]
         wanted = node.kind == "while"
-        if _is_constant(condition):
+        if is_constant(condition):
             status = self.test(condition)
             if status is wanted:
                 # Endless, as restart loops are: it surely runs, and any round may be the one.
@@ -679,7 +685,7 @@ class Runner(Expander):
         """Run a simple command: expand its words, then see what it is."""
         words = node.words or []
         saved_input, saved_sink = self.input, self.sink
-        name = _plain_name(words[0]) if words else ""
+        name = plain_name(words[0]) if words else ""
         try:
             if name in DECLARERS and name not in self.state.functions:
                 self.redirections(node, None)
@@ -694,14 +700,14 @@ class Runner(Expander):
 
     def assignments(self, node: Node, emptied: bool) -> Status:
         """Assignments without a command."""
-        substitutes = emptied
+        ran = emptied
         if not emptied:
             self.substituted = True
         for assign in node.assignments:
             self.set_variable(assign)
-            if assign.value is not None and _substitutes(assign.value.parts):
-                substitutes = True
-        return self.substituted if substitutes else True
+            if assign.value is not None and substitutes(assign.value.parts):
+                ran = True
+        return self.substituted if ran else True
 
     def set_variable(self, assign: Assign, exported: bool = False, scope: bool = False) -> Variable:
         """Do one assignment."""
@@ -716,7 +722,7 @@ class Runner(Expander):
             variable = replace(variable, exported=exported, span=span)
             self.state.variables[name] = variable
             return variable
-        element = self.expand_value(assign.value) if assign.value is not None else _loose(Value(), span)
+        element = self.expand_value(assign.value) if assign.value is not None else loose(Value(), span)
         value = element.value
         self.spend(len(value.prefix))
         if assign.subscript is not None:
@@ -730,7 +736,7 @@ class Runner(Expander):
                     variable = replace(before, elements=None, keys=None)
                 else:
                     changed = replace(first, value=joined([first.value, value]))
-                    changed = _loose(changed.value, span)
+                    changed = loose(changed.value, span)
                     variable = replace(before, elements=(changed, *elements[1:]))
                 self.state.variables[name] = variable
                 return variable
@@ -767,7 +773,7 @@ class Runner(Expander):
             return Variable(None, True, (), keys if certain and not elements else None)
         if assign.append and before is not None:
             if not before.listed:
-                head = () if before.value is None else (_loose(before.value, before.span),)
+                head = () if before.value is None else (loose(before.value, before.span),)
                 elements = [*head, *elements]
             elif before.elements is None:
                 certain = False
@@ -785,7 +791,7 @@ class Runner(Expander):
         """`name[subscript]=value`."""
         variable = before if before is not None and before.listed else Variable(None, True, ())
         if before is not None and not before.listed and before.value is not None:
-            variable = Variable(None, True, (_loose(before.value, before.span),))
+            variable = Variable(None, True, (loose(before.value, before.span),))
         key = self.key(variable, assign.subscript or [])
         keys = variable.keys
         if keys is not None:
@@ -794,7 +800,7 @@ class Runner(Expander):
             else:
                 old = keys.get(key)
                 if assign.append and old is not None:
-                    element = _loose(joined([old.value, element.value]))
+                    element = loose(joined([old.value, element.value]))
                 variable = replace(variable, keys={**keys, key: element})
         elif variable.elements is not None:
             elements = list(variable.elements)
@@ -804,7 +810,7 @@ class Runner(Expander):
                 elements.append(element)
             elif 0 <= index < len(elements) and known_places:
                 if assign.append:
-                    element = _loose(joined([elements[index].value, element.value]))
+                    element = loose(joined([elements[index].value, element.value]))
                 elements[index] = element
             else:
                 elements = []
@@ -1115,6 +1121,8 @@ class Runner(Expander):
         exports.sort(key=lambda assignment: assignment.span)
         host = frame.embedded
         editable = frame.opaque is None and (host is None or host.encode is not None)
+        # A word of a file with CR LF newlines takes the CR with it; what is put behind it would only add to the harm.
+        editable = editable and not frame.text.startswith("\r", end - 1)
         self.commands.append(
             Command(
                 tuple(element.word for element in elements),
@@ -1225,6 +1233,8 @@ class Runner(Expander):
         while index < len(elements):
             text = elements[index].value.text
             if text is None:
+                if has_command or elements[index].value.prefix.strip("-+"):
+                    break
                 return self.launch(node, elements, launchers, assigned)
             if text in ("--", "-"):
                 index += 1
@@ -1255,12 +1265,10 @@ class Runner(Expander):
                 arguments = tuple(rest[2:])
         elif (not rest or has_input) and self.input.frame is not None:
             frame, arguments, zero = self.input.frame, tuple(rest), known(base)
-        elif (not rest or has_input) and self.input.value is not None and self.input.value.text:
-            frame, arguments, zero = (
-                Frame(self.input.value.text, None, self.frame.span(node.start, node.end)),
-                tuple(rest),
-                known(base),
-            )
+        elif (not rest or has_input) and self.input.value is not None and self.input.value.prefix:
+            piped = Item(self.input.value, self.frame, node.start, node.end)
+            frame = frame_of([piped], self.frame.span(node.start, node.end))
+            arguments, zero = tuple(rest), known(base)
         else:
             return self.launch(node, elements, launchers, assigned)
         saved_input = self.input
@@ -1422,593 +1430,6 @@ class Runner(Expander):
             self.sink.append(value)
 
 
-# Builtins
-
-
-def _texts(elements: Sequence[Element]) -> list[str] | None:
-    """The texts of words, None where one is unknown or may be several."""
-    result = [element.value.text for element in elements]
-    if any(element.many for element in elements):
-        return None
-    known_texts = [text for text in result if text is not None]
-    return known_texts if len(known_texts) == len(result) else None
-
-
-def _succeed(_runner: Runner, _elements: list[Element]) -> Status:
-    return True
-
-
-def _fail(_runner: Runner, _elements: list[Element]) -> Status:
-    return False
-
-
-def _cannot_tell(_runner: Runner, _elements: list[Element]) -> Status:
-    return None
-
-
-def _echo(runner: Runner, elements: list[Element]) -> Status:
-    arguments = elements[1:]
-    newline, escapes = True, False
-    while arguments:
-        text = arguments[0].value.text
-        if text is None or len(text) < 2 or text[0] != "-" or set(text[1:]) - set("neE"):
-            break
-        newline = newline and "n" not in text
-        escapes = text.rindex("e") > text.rfind("E") if "e" in text else (escapes and "E" not in text)
-        arguments = arguments[1:]
-    values: list[Value] = []
-    for element in arguments:
-        if values:
-            values.append(known(" "))
-        values.append(element.value)
-    value = joined(values)
-    if escapes or "posix" in runner.state.options:
-        text = value.text
-        if text is None:
-            value = unknown(value.reason or "", None)
-        elif "\\" in text and not escapes:
-            value = unknown("`echo` treats backslashes differently from shell to shell")
-        else:
-            text, ended = echo_escapes(text)
-            newline = newline and not ended
-            value = known(text)
-    runner.write(joined([value, known("\n")]) if newline else value)
-    return True
-
-
-def _printf(runner: Runner, elements: list[Element]) -> Status:
-    arguments = elements[1:]
-    name = None
-    if len(arguments) > 1 and arguments[0].value.text == "-v":
-        name = arguments[1].value.text or ""
-        arguments = arguments[2:]
-    if arguments and arguments[0].value.text == "--":
-        arguments = arguments[1:]
-    template = arguments[0].value.text if arguments else None
-    value: Value | None = None
-    if template in ("%s", "%s\n", "%s\\n") and not any(element.many for element in arguments):
-        end = "" if template == "%s" else "\n"
-        value = joined(piece for element in arguments[1:] for piece in (element.value, known(end)))
-        if len(arguments) == 1:
-            value = known(end)
-    elif template is not None:
-        texts = _texts(arguments[1:])
-        text = None if texts is None else format_printf(template, texts)
-        value = None if text is None else known(text)
-    if value is None:
-        value = unknown("the output of printf")
-    if name is not None:
-        if name.isidentifier():
-            runner.assign(name, value)
-        return True
-    runner.write(value)
-    return True
-
-
-def _set(runner: Runner, elements: list[Element]) -> Status:
-    state = runner.state
-    index = 1
-    while index < len(elements):
-        text = elements[index].value.text
-        if text is None:
-            break
-        if text == "--":
-            state.positional = tuple(elements[index + 1 :])
-            return True
-        if text in ("-", "+") or text[:1] not in "-+" or not text:
-            break
-        index += 1
-        letters = set(text[1:])
-        if "o" in letters and index < len(elements):
-            option = elements[index].value.text
-            index += 1
-            letter = {"errexit": "e", "nounset": "u", "allexport": "a", "noglob": "f"}.get(option or "", option or "")
-            letters = (letters - {"o"}) | {letter}
-        effective = letters & {"e", "u", "a", "f", "pipefail", "posix"}
-        state.options = state.options | effective if text[0] == "-" else state.options - effective
-    if index < len(elements):
-        state.positional = tuple(elements[index:])
-    return True
-
-
-def _shift(runner: Runner, elements: list[Element]) -> Status:
-    state = runner.state
-    count: str | None = elements[1].value.text if len(elements) > 1 else "1"
-    if state.positional is None:
-        return None
-    if count is None or not count.isdigit():
-        state.positional = None
-        return None
-    wanted = int(count)
-    if any(element.many for element in state.positional[:wanted]):
-        state.positional = None
-        return None
-    if wanted > len(state.positional):
-        return False
-    state.positional = state.positional[wanted:]
-    return True
-
-
-def _unset(runner: Runner, elements: list[Element]) -> Status:
-    functions = any(element.value.text == "-f" for element in elements)
-    for element in elements[1:]:
-        text = element.value.text
-        if text is None:
-            runner.state.sourced = "an `unset` of names that cannot be known"
-        elif functions:
-            runner.state.functions.pop(text, None)
-        elif text.isidentifier():
-            runner.state.variables[text] = Variable(None)
-        elif "[" in text:
-            name = text.partition("[")[0]
-            if name in runner.state.variables:
-                runner.state.variables[name] = Variable(None, True, None)
-    return True
-
-
-def _read(runner: Runner, elements: list[Element]) -> Status:
-    raw = False
-    plain = True
-    names: list[str] = []
-    index = 1
-    while index < len(elements):
-        text = elements[index].value.text
-        index += 1
-        if text is None:
-            plain = False
-            continue
-        if text.startswith("-") and len(text) > 1 and not names:
-            raw = raw or "r" in text
-            letter = text[1:].lstrip("rse")[:1]
-            if letter and letter in "adinNptu":
-                attached = text[1:].lstrip("rse")[1:]
-                if letter == "a":
-                    name = attached or (elements[index].value.text if index < len(elements) else "")
-                    runner.state.variables[name or ""] = Variable(None, True, None)
-                if letter not in "p":
-                    plain = False
-                index += not attached
-            continue
-        names.append(text)
-    given = runner.input.value
-    line = given.text if given is not None else None
-    if not plain or line is None:
-        for name in names or ["REPLY"]:
-            runner.state.variables[name] = Variable(unknown("read when it runs"))
-        if given is not None and not given.pieces:
-            return False
-        return None
-    if not line:
-        for name in names or ["REPLY"]:
-            runner.assign(name, Value())
-        return False
-    runner.spend(len(line))
-    first, newline, rest = line.partition("\n")
-    runner.input.value = known(rest)
-    runner.input.frame = None
-    if "\\" in first and not raw:
-        for name in names or ["REPLY"]:
-            runner.forget(name)
-        return None
-    if not names:
-        runner.assign("REPLY", known(first))
-        return bool(newline)
-    value = runner.lookup("IFS")
-    separators = " \t\n" if value is None else value.text
-    if separators is None:
-        for name in names:
-            runner.forget(name)
-        return bool(newline)
-    for name, text in zip(names, _read_fields(first, separators, len(names)), strict=True):
-        runner.assign(name, known(text))
-    return bool(newline)
-
-
-def _read_fields(line: str, separators: str, count: int) -> list[str]:
-    """A line cut for so many variables: the last one gets the rest, without the blanks around it."""
-    blanks = "".join(character for character in separators if character in " \t\n")
-    others = "".join(character for character in separators if character not in " \t\n")
-    rest = line.lstrip(blanks) if blanks else line
-    result: list[str] = []
-    for _ in range(count - 1):
-        end = next((index for index, character in enumerate(rest) if character in separators), len(rest))
-        result.append(rest[:end])
-        rest = rest[end:].lstrip(blanks) if blanks else rest[end:]
-        if rest and rest[0] in others:
-            rest = rest[1:].lstrip(blanks) if blanks else rest[1:]
-    rest = rest.rstrip(blanks) if blanks else rest
-    if rest and rest[-1] in others and not any(character in separators for character in rest[:-1]):
-        rest = rest[:-1]  # one field with its delimiter
-    return [*result, rest]
-
-
-def _mapfile(runner: Runner, elements: list[Element]) -> Status:
-    name = elements[-1].value.text if len(elements) > 1 else "MAPFILE"
-    lines: tuple[Element, ...] | None = None
-    if len(elements) == 3 and elements[1].value.text == "-t" and runner.input.value is not None:
-        text = runner.input.value.text
-        if text is not None:
-            lines = tuple(_loose(known(line)) for line in text.removesuffix("\n").split("\n")) if text else ()
-    runner.state.variables[name or "MAPFILE"] = Variable(None, True, lines)
-    return True
-
-
-def _getopts(runner: Runner, elements: list[Element]) -> Status:
-    for name in (elements[2].value.text if len(elements) > 2 else "", "OPTARG", "OPTIND"):
-        if name:
-            runner.state.variables[name] = Variable(unknown("an option of the script", None))
-    return None
-
-
-def _let(runner: Runner, elements: list[Element]) -> Status:
-    number: int | None = 0
-    for element in elements[1:]:
-        text = element.value.text
-        number = None if text is None else runner.number(text)
-        if number is None:
-            for name in _assigned_in_arithmetic(text or ""):
-                runner.forget(name)
-    return None if number is None else number != 0
-
-
-def _eval(runner: Runner, elements: list[Element]) -> Status:
-    arguments = elements[1:]
-    if not arguments:
-        return True
-    reasons = [element.value.reason or "" for element in arguments]
-    if any(element.value.text is None and len(element.value.pieces) == 1 for element in arguments[:1]):
-        program = reasons[0].removeprefix("the output of ")
-        if program not in HARMLESS_EVALUATIONS:
-            runner.state.sourced = "an `eval` of a text that cannot be known"
-            runner.state.variables = {
-                name: replace(variable, value=Value((Unknown("may be changed by `eval`", None),)), elements=None)
-                for name, variable in runner.state.variables.items()
-            }
-        return None
-    return runner.nested(runner.joined_frame(arguments), None, None, False, False)
-
-
-def _source(runner: Runner, elements: list[Element]) -> Status:
-    if len(elements) < 2:
-        return False
-    text = elements[1].value.text
-    name = (text if text is not None else "").rsplit("/", 1)[-1]
-    if text is None:
-        pieces = elements[1].value.pieces
-        last = pieces[-1] if pieces else ""
-        name = last.rsplit("/", 1)[-1] if isinstance(last, str) else ""
-    if name in HARMLESS_SOURCES:
-        return None
-    reason = f"the file {name} that is sourced" if name else "a file that is sourced"
-    state = runner.state
-    state.sourced = reason
-    runner.spend(len(state.variables) * 10)
-    for key, variable in list(state.variables.items()):
-        guess = variable.value.guess if variable.value is not None else None
-        value = None if variable.listed else Value((Unknown(f"may be set by {reason}", guess),))
-        state.variables[key] = Variable(value, variable.listed, exported=variable.exported)
-    return None
-
-
-def _exit(_runner: Runner, elements: list[Element]) -> Status:
-    text = elements[1].value.text if len(elements) > 1 else None
-    raise EndOfScript(None if text is None or not text.isdigit() else text == "0")
-
-
-def _return(_runner: Runner, elements: list[Element]) -> Status:
-    text = elements[1].value.text if len(elements) > 1 else None
-    raise Leave("return", 1, None if text is None or not text.isdigit() else text == "0")
-
-
-def _leave_loop(kind: str) -> Callable[[Runner, list[Element]], Status]:
-    def leave(_runner: Runner, elements: list[Element]) -> Status:
-        text = elements[1].value.text if len(elements) > 1 else "1"
-        raise Leave(kind, int(text) if text is not None and text.isdigit() and len(text) < 4 else 1)
-
-    return leave
-
-
-def _test(_runner: Runner, elements: list[Element]) -> Status:
-    arguments = elements[1:]
-    if elements[0].value.text == "[":
-        if not arguments or arguments[-1].value.text != "]":
-            return None
-        arguments = arguments[:-1]
-    if any(element.many for element in arguments):
-        return None
-    return evaluate_test([element.value for element in arguments])
-
-
-def _shopt(runner: Runner, elements: list[Element]) -> Status:
-    texts = [element.value.text for element in elements[1:]]
-    named = {text for text in texts if text in ("nullglob", "failglob")}
-    if named:
-        if "-u" in texts:
-            runner.state.options -= {"nullglob"}
-        else:
-            runner.state.options |= {"nullglob"}
-    return True
-
-
-BUILTINS: dict[str, Callable[[Runner, list[Element]], Status]] = {
-    ":": _succeed,
-    "true": _succeed,
-    "false": _fail,
-    "echo": _echo,
-    "printf": _printf,
-    "set": _set,
-    "shift": _shift,
-    "unset": _unset,
-    "read": _read,
-    "mapfile": _mapfile,
-    "readarray": _mapfile,
-    "getopts": _getopts,
-    "let": _let,
-    "eval": _eval,
-    "source": _source,
-    ".": _source,
-    "exit": _exit,
-    "logout": _exit,
-    "return": _return,
-    "break": _leave_loop("break"),
-    "continue": _leave_loop("continue"),
-    "test": _test,
-    "[": _test,
-    "shopt": _shopt,
-    "trap": _succeed,
-    "umask": _succeed,
-    "wait": _cannot_tell,
-    "cd": _cannot_tell,
-    "pushd": _cannot_tell,
-    "popd": _cannot_tell,
-    "pwd": _cannot_tell,
-    "kill": _cannot_tell,
-    "ulimit": _cannot_tell,
-    "hash": _cannot_tell,
-    "type": _cannot_tell,
-    "alias": _succeed,
-    "unalias": _succeed,
-    "jobs": _cannot_tell,
-    "disown": _cannot_tell,
-    "bg": _cannot_tell,
-    "fg": _cannot_tell,
-    "dirs": _cannot_tell,
-    "times": _cannot_tell,
-    "enable": _cannot_tell,
-    "history": _cannot_tell,
-    "complete": _cannot_tell,
-    "bind": _cannot_tell,
-    "caller": _cannot_tell,
-}
-_SILENT = frozenset(
-    {":", "true", "false", "set", "shift", "unset", "read", "mapfile", "readarray", "getopts", "let", "trap", "umask"}
-    | {"cd", "wait", "test", "[", "shopt", "exit", "return", "break", "continue", "alias", "disown", "echo", "printf"}
-    | {"eval"}
-)
-
-
-def _printing(
-    name: str, builtin: Callable[[Runner, list[Element]], Status]
-) -> Callable[[Runner, list[Element]], Status]:
-    """A builtin whose output is not followed."""
-
-    def act(runner: Runner, elements: list[Element]) -> Status:
-        runner.write(unknown(f"the output of {name}"))
-        return builtin(runner, elements)
-
-    return act
-
-
-BUILTINS = {name: builtin if name in _SILENT else _printing(name, builtin) for name, builtin in BUILTINS.items()}
-
-
-# Conditions
-
-
-def evaluate_test(arguments: list[Value]) -> Status:
-    """What `test` says of its words (POSIX: by how many there are), None where that cannot be told."""
-    if len(arguments) > 200:
-        return None
-    negated = False
-    while len(arguments) > 1 and arguments[0].text == "!" and not (len(arguments) == 3 and _is_binary(arguments[1])):
-        negated = not negated
-        arguments = arguments[1:]
-    status = _positive_test(arguments)
-    return status if status is None else status != negated
-
-
-def _positive_test(arguments: list[Value]) -> Status:
-    if not arguments:
-        return False
-    if len(arguments) == 1:
-        return arguments[0].filled
-    if len(arguments) == 2:
-        return unary(arguments[0].text, arguments[1])
-    if len(arguments) == 3 and _is_binary(arguments[1]):
-        return binary(arguments[0], arguments[1].text, arguments[2])
-    for operator, decided in (("-o", True), ("-a", False)):
-        places = [index for index, value in enumerate(arguments) if value.text == operator and index]
-        if places:
-            outcomes = [
-                evaluate_test(arguments[first + 1 : last])
-                for first, last in zip([-1, *places], [*places, len(arguments)], strict=True)
-            ]
-            if decided in outcomes:
-                return decided
-            return None if None in outcomes else not decided
-    if arguments[0].text == "(" and arguments[-1].text == ")":
-        return evaluate_test(arguments[1:-1])
-    return None
-
-
-def _is_binary(value: Value) -> bool:
-    return value.text in ("=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef")
-
-
-def unary(operator: str | None, value: Value) -> Status:
-    """`-z`, `-n`; everything about files is unknown."""
-    if operator == "-n":
-        return value.filled
-    if operator == "-z":
-        return None if value.filled is None else not value.filled
-    return None
-
-
-def binary(left: Value, operator: str | None, right: Value) -> Status:
-    """A comparison of two texts or numbers."""
-    first, second = left.text, right.text
-    if first is None or second is None:
-        return None
-    if operator in ("=", "=="):
-        return first == second
-    if operator == "!=":
-        return first != second
-    numbers = [_integer(first), _integer(second)]
-    low, high = numbers
-    if low is None or high is None:
-        return None
-    comparisons: dict[str, bool] = {
-        "-eq": low == high,
-        "-ne": low != high,
-        "-lt": low < high,
-        "-le": low <= high,
-        "-gt": low > high,
-        "-ge": low >= high,
-    }
-    return comparisons.get(operator or "")
-
-
-def _integer(text: str) -> int | None:
-    text = text.strip()
-    digits = text.lstrip("+-")
-    if not digits.isdigit() or not digits.isascii() or len(digits) > 18 or len(text) - len(digits) > 1:
-        return None
-    return int(text)
-
-
-class Conditional:
-    """`[[ … ]]`."""
-
-    def __init__(self, runner: Runner, words: list[WordNode]) -> None:
-        self.runner = runner
-        self.words = words
-        self.index = 0
-        self.depth = 0
-
-    def value(self) -> Status:
-        """The status."""
-        status = self.disjunction()
-        return status if self.index >= len(self.words) else None
-
-    def operator(self) -> str:
-        """The operator token at hand, or nothing."""
-        if self.index >= len(self.words):
-            return ""
-        parts = self.words[self.index].parts
-        return parts[0].text if len(parts) == 1 and parts[0].kind == "operator" else ""
-
-    def plain(self, offset: int = 0) -> str:
-        """The word at hand if it is written plainly."""
-        if self.index + offset >= len(self.words):
-            return ""
-        return _plain_name(self.words[self.index + offset])
-
-    def disjunction(self) -> Status:
-        """`… || …`."""
-        status = self.conjunction()
-        while self.operator() == "||":
-            self.index += 1
-            other = self.conjunction()
-            status = True if status or other else (None if status is None or other is None else False)
-        return status
-
-    def conjunction(self) -> Status:
-        """`… && …`."""
-        status = self.primary()
-        while self.operator() == "&&":
-            self.index += 1
-            other = self.primary()
-            status = False if status is False or other is False else (True if status and other else None)
-        return status
-
-    def primary(self) -> Status:
-        """One test, negated or in parentheses or not."""
-        negated = False
-        while self.plain() == "!":
-            negated = not negated
-            self.index += 1
-        if self.operator() == "(":
-            self.index += 1
-            self.depth += 1
-            status = None if self.depth > 30 else self.disjunction()
-            self.depth -= 1
-            if self.operator() == ")":
-                self.index += 1
-            else:
-                self.index = len(self.words) + 1
-        else:
-            status = self.comparison()
-        return status if status is None else status != negated
-
-    def comparison(self) -> Status:
-        """A test of one or two words."""
-        runner = self.runner
-        if self.index >= len(self.words) or self.operator():
-            self.index = len(self.words) + 1
-            return None
-        first = self.words[self.index]
-        following = self.words[self.index + 1] if self.index + 1 < len(self.words) else None
-        operator = self.plain(1)
-        if following is not None and following.parts and following.parts[0].kind == "operator":
-            operator = following.parts[0].text if following.parts[0].text in ("<", ">") else ""
-        name = _plain_name(first)
-        ends = self.index + 2 >= len(self.words) or _operator_word(self.words[self.index + 2])
-        if name.startswith("-") and len(name) == 2 and following is not None and not _operator_word(following) and ends:
-            self.index += 2
-            value = runner.expand_value(following, tilde=False).value
-            if name == "-v" and value.text is not None:
-                found = runner.lookup(value.text) if value.text.isidentifier() else unknown("")
-                return None if found is not None and found.outside else found is not None
-            return unary(name, value)
-        if operator and following is not None and self.index + 2 < len(self.words):
-            second = self.words[self.index + 2]
-            self.index += 3
-            left = runner.expand_value(first, tilde=False).value
-            if operator in ("=", "==", "!="):
-                status = runner.match(left, second)
-                return status if status is None or operator != "!=" else not status
-            if operator in ("=~", "<", ">", "-nt", "-ot", "-ef"):
-                return None
-            right = runner.expand_value(second, tilde=False).value
-            return binary(left, operator, right)
-        self.index += 1
-        return runner.expand_value(first, tilde=False).value.filled
-
-
-def _operator_word(node: WordNode) -> bool:
-    return len(node.parts) == 1 and node.parts[0].kind == "operator"
-
-
 # Helpers
 
 
@@ -2036,13 +1457,6 @@ def _sited(item: Item) -> Item:
     return item
 
 
-def _plain_name(node: WordNode) -> str:
-    """A word that is written without quotes or expansions (a backslash before the first character aside)."""
-    if any(part.kind not in ("text", "escaped") for part in node.parts):
-        return ""
-    return "".join(part.text for part in node.parts)
-
-
 def _last_word_end(node: Node) -> int:
     ends = [word.end for word in node.words or ()] or [node.start]
     return max(ends)
@@ -2059,10 +1473,6 @@ def _separator(text: str, node: Node, end: int) -> str:
             return " \\\n" + (indentation if not indentation.strip(" \t") else "")
     del end
     return " "
-
-
-def _substitutes(parts: Iterable[Part]) -> bool:
-    return any(part.kind in ("command", "backquote") or _substitutes(part.parts) for part in parts)
 
 
 def _skip(base: str, launcher: Launcher, elements: list[Element]) -> tuple[list[str], int | None, list[Element]]:
@@ -2179,95 +1589,3 @@ def _path_part(name: str, texts: list[str]) -> Value | None:
         folder, slash, _ = stripped.rpartition("/")
         return known((folder.rstrip("/") or "/") + "\n" if slash else ".\n")
     return None
-
-
-def _is_constant(condition: list[AndOr]) -> bool:
-    """Whether a loop's condition is the same for ever: `true`, `:`, `[ 1 ]`, `((1))`."""
-    if len(condition) != 1 or len(condition[0].pipelines) != 1 or len(condition[0].pipelines[0].commands) != 1:
-        return False
-    node = condition[0].pipelines[0].commands[0]
-    if node.kind == "arithmetic":
-        return all(part.kind == "text" and part.text.strip().isdigit() for part in node.parts[0])
-    if node.kind not in ("simple", "[[") or node.assignments or not node.words:
-        return False
-    if any(part.kind not in ("text", "escaped", "single", "operator") for word in node.words for part in word.parts):
-        return False
-    return node.kind == "[[" or _plain_name(node.words[0]) in ("true", ":", "[", "test", "false")
-
-
-def _nodes(items: Iterable[AndOr], functions: Mapping[str, tuple[Node, Frame]]) -> list[Node]:
-    """All commands within a list, those of the functions that it calls too; not those of substitutions."""
-    result: list[Node] = []
-    waiting: list[AndOr] = list(items)
-    called: set[str] = set()
-    while waiting:
-        item = waiting.pop()
-        for pipeline in item.pipelines:
-            for node in pipeline.commands:
-                result.append(node)
-                waiting.extend(node.body)
-                for condition, body in node.clauses:
-                    waiting.extend([*condition, *body])
-                name = _plain_name(node.words[0]) if node.words else ""
-                if name in functions and name not in called:
-                    called.add(name)
-                    waiting.extend(functions[name][0].body)
-    return result
-
-
-def _programs(items: Iterable[AndOr]) -> set[str]:
-    return {_plain_name(node.words[0]) for node in _nodes(items, {}) if node.words and node.kind == "simple"}
-
-
-def _assigned_in_arithmetic(text: str) -> set[str]:
-    """Names that an arithmetic expression may give a value."""
-    names: set[str] = set()
-    name = ""
-    for character in text + " ":
-        if character.isalnum() or character == "_":
-            name += character
-            continue
-        if name and name.isidentifier():
-            names.add(name)
-        name = ""
-    return names if "=" in text or "++" in text or "--" in text else set()
-
-
-def assigned_names(items: Iterable[AndOr], functions: Mapping[str, tuple[Node, Frame]]) -> set[str]:
-    """The variables that a list of commands may give a value to."""
-    names: set[str] = set()
-    for node in _nodes(items, functions):
-        names.update(assign.name for assign in node.assignments)
-        if node.kind in ("for", "select"):
-            names.add(node.name)
-        for expression in node.parts:
-            names |= _assigned_in_arithmetic("".join(part.text for part in expression if part.kind == "text"))
-        words = node.words or []
-        for word in words:
-            if word.assignment is not None:
-                names.add(word.assignment.name)
-            names |= _assigned_in_parts(word.parts)
-        for assign in node.assignments:
-            if assign.value is not None:
-                names |= _assigned_in_parts(assign.value.parts)
-        command = _plain_name(words[0]) if words else ""
-        if command in ("read", "unset", "mapfile", "readarray", "getopts", "printf", "let", *DECLARERS):
-            for word in words[1:]:
-                name = _plain_name(word).partition("=")[0].rstrip("+-*/%")
-                if name.isidentifier():
-                    names.add(name)
-            if command == "getopts":
-                names |= {"OPTARG", "OPTIND"}
-    return names
-
-
-def _assigned_in_parts(parts: Iterable[Part]) -> set[str]:
-    """What `${name:=…}` and `$((name = …))` in a word may set."""
-    names: set[str] = set()
-    for part in parts:
-        if part.kind == "parameter" and part.operator in (":=", "="):
-            names.add(part.text)
-        if part.kind == "arithmetic":
-            names |= _assigned_in_arithmetic("".join(inner.text for inner in part.parts if inner.kind == "text"))
-        names |= _assigned_in_parts(part.parts)
-    return names

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from servelint.formats.problem import Problem
@@ -32,7 +31,6 @@ _ANSI_ESCAPES = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
 class Part:
     """A stretch of a word.
 
@@ -42,60 +40,122 @@ class Part:
     they do not simply follow `start`.
     """
 
-    kind: str
-    start: int
-    end: int
-    text: str = ""
-    offsets: Sequence[int] = ()
-    parts: list[Part] = field(default_factory=list)
-    more: list[Part] | None = None
-    subscript: list[Part] | None = None
-    operator: str = ""
-    script: list[AndOr] = field(default_factory=list)
+    __slots__ = ("end", "kind", "more", "offsets", "operator", "parts", "script", "start", "subscript", "text")
+
+    def __init__(
+        self,
+        kind: str,
+        start: int,
+        end: int,
+        text: str = "",
+        offsets: Sequence[int] = (),
+        parts: list[Part] | None = None,
+        more: list[Part] | None = None,
+        subscript: list[Part] | None = None,
+        operator: str = "",
+        script: list[AndOr] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.text = text
+        self.offsets = offsets
+        self.parts: list[Part] = [] if parts is None else parts
+        self.more = more
+        self.subscript = subscript
+        self.operator = operator
+        self.script: list[AndOr] = [] if script is None else script
 
 
-@dataclass(slots=True)
 class WordNode:
     """A word as written; `assignment` is set where it is an argument of `export` and its like that assigns."""
 
-    start: int
-    end: int
-    parts: list[Part]
-    assignment: Assign | None = None
+    __slots__ = ("assignment", "end", "parts", "start")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        parts: list[Part],
+        assignment: Assign | None = None,
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.parts = parts
+        self.assignment = assignment
 
 
-@dataclass(slots=True)
 class Assign:
     """`name=value`, `name+=value`, `name[subscript]=value` or `name=(elements)`."""
 
-    name: str
-    start: int
-    end: int
-    append: bool
-    value: WordNode | None
-    elements: list[WordNode] | None = None
-    subscript: list[Part] | None = None
+    __slots__ = ("append", "elements", "end", "name", "start", "subscript", "value")
+
+    def __init__(
+        self,
+        name: str,
+        start: int,
+        end: int,
+        append: bool,
+        value: WordNode | None,
+        elements: list[WordNode] | None = None,
+        subscript: list[Part] | None = None,
+    ) -> None:
+        self.name = name
+        self.start = start
+        self.end = end
+        self.append = append
+        self.value = value
+        self.elements = elements
+        self.subscript = subscript
 
 
-@dataclass(slots=True)
 class Redirect:
     """A redirection; a here-document's body is filled in when its lines have been read."""
 
-    operator: str
-    start: int
-    end: int
-    descriptor: str
-    target: WordNode
-    delimiter: str = ""
-    quoted: bool = False
-    body_start: int = 0
-    body_end: int = 0
-    body_text: str = ""
-    offsets: Sequence[int] = ()
-    parts: list[Part] = field(default_factory=list)
+    __slots__ = (
+        "body_end",
+        "body_start",
+        "body_text",
+        "delimiter",
+        "descriptor",
+        "end",
+        "offsets",
+        "operator",
+        "parts",
+        "quoted",
+        "start",
+        "target",
+    )
+
+    def __init__(
+        self,
+        operator: str,
+        start: int,
+        end: int,
+        descriptor: str,
+        target: WordNode,
+        delimiter: str = "",
+        quoted: bool = False,
+        body_start: int = 0,
+        body_end: int = 0,
+        body_text: str = "",
+        offsets: Sequence[int] = (),
+        parts: list[Part] | None = None,
+    ) -> None:
+        self.operator = operator
+        self.start = start
+        self.end = end
+        self.descriptor = descriptor
+        self.target = target
+        self.delimiter = delimiter
+        self.quoted = quoted
+        self.body_start = body_start
+        self.body_end = body_end
+        self.body_text = body_text
+        self.offsets = offsets
+        self.parts: list[Part] = [] if parts is None else parts
 
 
-@dataclass(slots=True)
 class Node:
     """A command: `kind` is `simple` or the word that begins the compound one (`subshell` and `arithmetic` for parens).
 
@@ -103,35 +163,77 @@ class Node:
     and the operator that ends the clause.
     """
 
-    kind: str
-    start: int
-    end: int = 0
-    name: str = ""
-    words: list[WordNode] | None = None
-    assignments: list[Assign] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-    body: list[AndOr] = field(default_factory=list)
-    clauses: list[tuple[list[AndOr], list[AndOr]]] = field(default_factory=list)
-    patterns: list[tuple[list[WordNode], str]] = field(default_factory=list)
-    parts: list[list[Part]] = field(default_factory=list)
+    __slots__ = (
+        "assignments",
+        "body",
+        "clauses",
+        "end",
+        "kind",
+        "name",
+        "parts",
+        "patterns",
+        "redirects",
+        "start",
+        "words",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        start: int,
+        end: int = 0,
+        name: str = "",
+        words: list[WordNode] | None = None,
+        assignments: list[Assign] | None = None,
+        redirects: list[Redirect] | None = None,
+        body: list[AndOr] | None = None,
+        clauses: list[tuple[list[AndOr], list[AndOr]]] | None = None,
+        patterns: list[tuple[list[WordNode], str]] | None = None,
+        parts: list[list[Part]] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.name = name
+        self.words = words
+        self.assignments: list[Assign] = [] if assignments is None else assignments
+        self.redirects: list[Redirect] = [] if redirects is None else redirects
+        self.body: list[AndOr] = [] if body is None else body
+        self.clauses: list[tuple[list[AndOr], list[AndOr]]] = [] if clauses is None else clauses
+        self.patterns: list[tuple[list[WordNode], str]] = [] if patterns is None else patterns
+        self.parts: list[list[Part]] = [] if parts is None else parts
 
 
-@dataclass(slots=True)
 class Pipeline:
     """Commands joined by `|`."""
 
-    commands: list[Node]
-    negated: bool = False
-    words_before: tuple[tuple[str, int, int], ...] = ()
+    __slots__ = ("commands", "negated", "words_before")
+
+    def __init__(
+        self,
+        commands: list[Node],
+        negated: bool = False,
+        words_before: tuple[tuple[str, int, int], ...] = (),
+    ) -> None:
+        self.commands = commands
+        self.negated = negated
+        self.words_before = words_before
 
 
-@dataclass(slots=True)
 class AndOr:
     """Pipelines joined by `&&` and `||`."""
 
-    pipelines: list[Pipeline]
-    operators: list[str]
-    background: bool = False
+    __slots__ = ("background", "operators", "pipelines")
+
+    def __init__(
+        self,
+        pipelines: list[Pipeline],
+        operators: list[str],
+        background: bool = False,
+    ) -> None:
+        self.pipelines = pipelines
+        self.operators = operators
+        self.background = background
 
 
 class ShellSyntaxError(Exception):

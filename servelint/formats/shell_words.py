@@ -6,11 +6,11 @@ Python's `shlex` has it. Scripts are read by `servelint.formats.shell`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from servelint.formats.problem import Problem
-from servelint.text import Edit, Embedded, Span
+from servelint.records import record
+from servelint.text import Embedded, Span
 
 Encoder = Callable[[str], "str | None"]
 
@@ -19,60 +19,7 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _ANSI_NAMES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
-@dataclass(frozen=True, slots=True)
-class WordText(Embedded):
-    """The text of a literal word in its host.
-
-    `ends` has the host offset after each character as it is written (`\\x41` is four characters wide). `sections` are
-    the differently quoted stretches of the text, each with its first and last-plus-one character and its encoder:
-    `--j='{"a": 1}'` has a bare one and a single-quoted one. `encode` is that of the last quoted one, so that what is
-    embedded in the word (JSON, mostly) writes itself properly.
-    """
-
-    ends: Sequence[int] = ()
-    sections: tuple[tuple[int, int, Encoder], ...] = ()
-
-    def _end_of_character(self, index: int) -> int:
-        return self.ends[index]
-
-    def host_edit(self, edit: Edit) -> Edit | None:
-        """The same change as an edit of the host, or None where it would cross from one quoting into another."""
-        if self.encode is None:
-            return None
-        encoder = self._encoder(edit.start, edit.end)
-        text = None if encoder is None else encoder(edit.text)
-        if text is None:
-            return None
-        if edit.start == edit.end and edit.start and any(end == edit.start for _, end, _ in self.sections):
-            # Between two quotings, or at the end: the text goes to the section that ends here, before its quote.
-            place = self.ends[edit.start - 1]
-            return Edit(place, place, text)
-        span = self.host_span(Span(edit.start, edit.end))
-        return Edit(span.start, span.end, text)
-
-    def _encoder(self, start: int, end: int) -> Encoder | None:
-        for first, last, encoder in self.sections:
-            if first <= start and end <= last and (start > first or end > start or first == last or not first):
-                return encoder
-        return None
-
-    def within(self, outer: Embedded) -> WordText:
-        """This word, whose host is the text of `outer`, seen from the host of `outer`."""
-        plain = Embedded(self.text, self.offsets, self.encode, self.refusal).within(outer)
-        ends = [outer.host_span(Span(max(end - 1, 0), end)).end for end in self.ends]
-        sections = tuple((first, last, _chain(encoder, outer.encode)) for first, last, encoder in self.sections)
-        return WordText(self.text, plain.offsets, plain.encode, plain.refusal, ends, sections)
-
-
-def _chain(inner: Encoder, outer: Encoder | None) -> Encoder:
-    def encode(text: str) -> str | None:
-        middle = inner(text)
-        return None if middle is None or outer is None else outer(middle)
-
-    return encode
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """One word that a program gets.
 
@@ -81,8 +28,10 @@ class Word:
     `${PORT:-8000}`, a glob that matches nothing), None where even that is unknown. `span` is where the word's text is
     written: for an element that `"${ARGS[@]}"` supplied, the element in its list; `site` is where it stands in the
     command. `quote` is how the text is quoted there: `'`, `"`, `$'`, `$"`, `\\` or nothing, the last one where it is
-    mixed. `inner` maps a literal text to the host and writes new text in the same quoting. `literal` is False where a
-    variable or an expansion supplied part of the text; `source` is the assignment it came from where that is one.
+    mixed. `inner` maps a literal text to the host and writes new text for that quoting; in a mixed word such as
+    `--j='{"a": 1}'` for its last quoted stretch, so an edit must stay within one stretch. To replace a whole word, put
+    `quote_word` in the place of its `span`. `literal` is False where a variable or an expansion supplied part of the
+    text; `source` is the assignment it came from where that is one.
     `count` is 1, or None for something that may become any number of words.
     """
 
@@ -99,7 +48,7 @@ class Word:
     source: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Split:
     """A string cut into words; `stop` is the offset of an operator (`;`, `&`, `|`, `<`, `>`) that ended the reading."""
 
@@ -163,9 +112,9 @@ def quote_word(text: str, quote: str = "") -> str:
 
 
 class WordBuilder:
-    """Collects a literal word character by character, and makes its `WordText`."""
+    """Collects a literal word character by character, and makes the map of its text to the host."""
 
-    __slots__ = ("characters", "encoders", "ends", "offsets", "quotes", "start")
+    __slots__ = ("characters", "encoders", "ends", "offsets", "quote", "start")
 
     def __init__(self, start: int, encoders: dict[str, Encoder] = ENCODERS) -> None:
         self.start = start
@@ -173,13 +122,12 @@ class WordBuilder:
         self.characters: list[str] = []
         self.offsets: list[int] = []
         self.ends: list[int] = []
-        self.quotes: list[tuple[int, str]] = []
-        """Where each section begins (in characters of the text), and its quoting."""
+        self.quote = ""
+        """The last quoting used, empty where nothing is quoted."""
 
     def section(self, quote: str) -> None:
         """What follows is in this quoting."""
-        if not self.quotes or self.quotes[-1][1] != quote or quote:
-            self.quotes.append((len(self.characters), quote))
+        self.quote = quote or self.quote
 
     def add(self, character: str, start: int, end: int) -> None:
         """One character of the text, written at these host offsets."""
@@ -187,24 +135,11 @@ class WordBuilder:
         self.offsets.append(start)
         self.ends.append(end)
 
-    @property
-    def quote(self) -> str:
-        """The quoting of the word: the last one used, bare only where nothing is quoted."""
-        return next((quote for _, quote in reversed(self.quotes) if quote), "")
-
-    def inner(self, end: int, offset: int | None = None) -> WordText:
-        """The finished text; `end` is the host offset after the word, `offset` that of an empty text's inside."""
+    def inner(self, end: int, inside: int | None = None) -> Embedded:
+        """The finished text; `end` is the host offset after the word, `inside` that within an empty one's quotes."""
         text = "".join(self.characters)
-        length = len(text)
-        bounds = [*self.quotes, (length, "")]
-        sections = tuple(
-            (first, bounds[index + 1][0], self.encoders[quote])
-            for index, (first, quote) in enumerate(self.quotes)
-            if first < bounds[index + 1][0] or not length
-        )
-        final = self.ends[-1] if self.ends else (end if offset is None else offset)
-        encode = self.encoders[self.quote]
-        return WordText(text, [*self.offsets, final], encode, None, self.ends, sections or ((0, 0, encode),))
+        final = self.ends[-1] if self.ends else (end if inside is None else inside)
+        return Embedded(text, [*self.offsets, final], self.encoders[self.quote], None, self.ends)
 
 
 _SPLIT_ENCODERS: dict[str, Encoder] = {**ENCODERS, '"': _encode_double_without_variables}

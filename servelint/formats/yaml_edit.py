@@ -346,6 +346,9 @@ def _extend_flow(
         return (Edit(inside, inside, _apart(text, inside, ", ".join(written))),)
     places = [item if isinstance(item, Span) else item.site for item in items]
     end = places[-1].end
+    if text[end - 1] == ":" and text[end : end + 1] != ",":
+        # `{a: }`: libyaml takes `a:,` for a fault.
+        return YamlRefusal("the last value is empty")
     margin = _own_line(text, collection, places, len(places) - 1)
     comma = _comma_behind(text, end, collection.end - 1)
     if margin is None:

@@ -7,7 +7,9 @@ whether it says more of the deployments than their number.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from servelint.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "concise", "json", "jsonl")
 
 
-class Style(NamedTuple):
+@record
+class Style:
     """How text may look: in colour or not, how many columns there are, and whether to say nothing where all is well."""
 
     color: bool = False

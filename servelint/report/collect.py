@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from servelint.checks.finding import Finding
+from servelint.records import record
 from servelint.text import LineIndex, Span
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ SEVERITIES = ("error", "warning", "note")
 VERDICTS = ("stops", "runs-away", "unknown")
 
 
-class Place(NamedTuple):
+@record
+class Place:
     """A place for a person: 1-based lines and columns in characters; the end is behind the last character."""
 
     path: str
@@ -27,8 +28,13 @@ class Place(NamedTuple):
     end_line: int
     end_column: int
 
+    def document(self) -> dict[str, Any]:
+        """The place as the data formats name its parts."""
+        return {name: getattr(self, name) for name in ("path", "line", "column", "end_line", "end_column")}
 
-class Entry(NamedTuple):
+
+@record
+class Entry:
     """A finding with its places, and the text it was found in."""
 
     finding: Finding
@@ -38,29 +44,35 @@ class Entry(NamedTuple):
     lines: LineIndex
 
 
-class Failure(NamedTuple):
+@record
+class Failure:
     """Where servelint itself broke: a paste-ready line, and the file it was about."""
 
     path: str
     message: str
 
+    def document(self) -> dict[str, Any]:
+        """The failure as the data formats name its parts."""
+        return {"path": self.path, "message": self.message}
 
-@dataclass(slots=True)
+
 class Report:
     """All results of a run. `files` counts those that are manifests, `seen` all that were read.
 
     `servings` is filled only where a format asks for it, as `servelint.report.servings.describe` says them. `hidden`
-    counts the findings that a baseline hides, `failing` those that make the run fail.
+    counts the findings that a baseline hides.
     """
 
-    entries: list[Entry] = field(default_factory=list)
-    servings: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    verdicts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
-    seen: int = 0
-    files: int = 0
-    hidden: int = 0
-    failing: int = 0
+    __slots__ = ("entries", "failures", "files", "hidden", "seen", "servings", "verdicts")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.servings: list[dict[str, Any]] = []
+        self.failures: list[Failure] = []
+        self.verdicts = dict.fromkeys(VERDICTS, 0)
+        self.seen = 0
+        self.files = 0
+        self.hidden = 0
 
     @property
     def deployments(self) -> int:

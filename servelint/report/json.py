@@ -8,7 +8,7 @@ from typing import Any
 
 from servelint.checks.catalogue import name_of
 from servelint.report import Style
-from servelint.report.collect import Entry, Place, Report
+from servelint.report.collect import Entry, Report
 
 NEEDS_SERVINGS = True
 VERSION = 1
@@ -19,7 +19,7 @@ def render(report: Report, style: Style) -> Iterator[str]:  # noqa: ARG001 (the 
     yield f'{{"version": {VERSION},\n'
     yield from _list("findings", map(finding_document, report.entries))
     yield from _list("servings", report.servings)
-    yield from _list("errors", (failure._asdict() for failure in report.failures))
+    yield from _list("errors", (failure.document() for failure in report.failures))
     yield f'"summary": {json.dumps(report.summary())}}}\n'
 
 
@@ -35,11 +35,11 @@ def finding_document(entry: Entry) -> dict[str, Any]:
         "rule": finding.rule,
         "name": name_of(finding.rule),
         "severity": finding.severity,
-        **entry.place._asdict(),
+        **entry.place.document(),
         "message": finding.message,
         "why": finding.why,
         "help": finding.help,
-        "related": [{**place_document(place), "message": message} for place, message in entry.related],
+        "related": [{**place.document(), "message": message} for place, message in entry.related],
         "fix": None
         if fix is None
         else {
@@ -48,8 +48,3 @@ def finding_document(entry: Entry) -> dict[str, Any]:
             "edits": [{"start": edit.start, "end": edit.end, "text": edit.text} for edit in fix.edits],
         },
     }
-
-
-def place_document(place: Place) -> dict[str, Any]:
-    """A place as the contract names its parts."""
-    return place._asdict()

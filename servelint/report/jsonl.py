@@ -20,7 +20,7 @@ def render(report: Report, style: Style) -> Iterator[str]:  # noqa: ARG001 (the 
     for serving in report.servings:
         yield _line("serving", serving)
     for failure in report.failures:
-        yield _line("error", failure._asdict())
+        yield _line("error", failure.document())
     yield _line("summary", {"version": VERSION, **report.summary()})
 
 

@@ -45,7 +45,18 @@ _SAFETY = {"safe": "safe", "unsafe": "unsafe: changes what is served", "display"
 
 
 def _labelled(pad: str, label: str, text: str, style: Style) -> str:
-    return f"{pad}{paint(f'= {label}:', 'dim', style)} {text}"
+    """A line with a label, broken at blanks so that it fits, its further lines set in below the first."""
+    room = max(_LEAST_ROOM, style.width - len(pad) - len(label) - 4)
+    rows, row = [], ""
+    for word in text.split(" "):
+        if row and len(row) + 1 + len(word) > room:
+            rows.append(row)
+            row = word
+        else:
+            row = f"{row} {word}" if row else word
+    rows.append(row)
+    indent = f"\n{pad}{' ' * (len(label) + 4)}"
+    return f"{pad}{paint(f'= {label}:', 'dim', style)} {indent.join(rows)}"
 
 
 def _where(place: Place) -> str:
