@@ -8,7 +8,7 @@ template) is left open: an error that such a word could explain away is not repo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from servelint.engines.reading import Option
@@ -124,6 +124,7 @@ class Scope(NamedTuple):
         return self.known and self.mask.bit_count() == 1
 
 
+@lru_cache(maxsize=64)
 def scope_of(version: str | None) -> Scope:
     """Which versions of the table stand for this one."""
     versions = flag_table().versions

@@ -127,6 +127,8 @@ class Runner(Expander):
         self.seen_frames: set[tuple[int, int]] = set()
         self.seen_problems: set[tuple[str, Span]] = set()
         self.elsewhere = False
+        self.passed: Frame | None = None
+        """The here-document that `cat` has just handed on."""
         self.substituted: Status = True
         """How the last command substitution ended."""
 
@@ -292,9 +294,12 @@ class Runner(Expander):
         for index, node in enumerate(commands):
             last = index + 1 == len(commands)
             self.sink = saved_sink if last else []
+            self.passed = None
             status = self.in_subshell(partial(self.command, node))
             if not last:
-                self.input = Input(joined(self.sink or ()))
+                value = joined(self.sink or ())
+                unchanged = self.passed is not None and len(self.sink or ()) == 1
+                self.input = Input(value, self.passed if unchanged else None)
         self.sink, self.input = saved_sink, saved_input
         return None if "pipefail" in self.state.options and status else status
 
@@ -1149,6 +1154,7 @@ class Runner(Expander):
         value: Value | None = None
         if name == "cat" and (len(texts) == 1 or texts[1:] == ["-"]):
             value = self.input.value
+            self.passed = self.input.frame
         elif name in ("basename", "dirname") and None not in texts:
             value = _path_part(name, [text for text in texts if text is not None])
         if name != "true":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 # Words of a tag that name a moving target: what they mean today is not what they meant when the file was written.
@@ -36,6 +37,7 @@ class Version(NamedTuple):
     serial: int = 0
 
 
+@lru_cache(maxsize=512)
 def parse_version(text: str | None) -> Version | None:
     """The version that a tag or a pin begins with, or None where it names none (`latest`, a digest, a commit).
 

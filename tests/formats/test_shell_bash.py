@@ -67,8 +67,8 @@ def test_words_are_those_of_bash(script: str, arguments: tuple[str, ...]) -> Non
         'f() { vllm "$FUNCNAME"; }; vllm ok\n',
         "xargs vllm <<< 'a b'\n",
         "vllm a=~ ~/x --b=~/c\n",
-        "vllm $RANDOM $$ $(date) \"$(hostname)\"\n",
-        "A=([5]=z); vllm \"${A[5]}\"\n",
+        'vllm $RANDOM $$ $(date) "$(hostname)"\n',
+        'A=([5]=z); vllm "${A[5]}"\n',
         "while read -r x; do vllm $x; done < /dev/null\n",
     ],
 )
@@ -81,14 +81,55 @@ def test_what_depends_on_the_machine_is_unknown(script: str) -> None:
 _literals = st.sampled_from(["a", "--x", "p/q-r", "a=b", "z#", "{a}", "x{a,b}", "{1..3}", '{"t":1,"u":2}', "!", "{a,}"])
 _single = st.sampled_from(["'a'", "'b c'", "'*'", "'$X'", "'{a,b}'", "'\"q\"'", "''", "'#'", "'a\\nb'"])
 _double = st.sampled_from(
-    ['"a"', '"b c"', '"$X"', '"${Y}z"', '"it\'s"', '"\\$X"', '"\\"q\\""', '"\\\\"', '"a\\nb"', '""', '"$"']
-    + ['"`echo q`"', '"$(echo "n m")"', '"${A[@]}"', '"${A[*]}"', '"$@"', '"$*"', '"x$@y"', '"a\\\nb"']
+    [
+        '"a"',
+        '"b c"',
+        '"$X"',
+        '"${Y}z"',
+        '"it\'s"',
+        '"\\$X"',
+        '"\\"q\\""',
+        '"\\\\"',
+        '"a\\nb"',
+        '""',
+        '"$"',
+        '"`echo q`"',
+        '"$(echo "n m")"',
+        '"${A[@]}"',
+        '"${A[*]}"',
+        '"$@"',
+        '"$*"',
+        '"x$@y"',
+        '"a\\\nb"',
+    ]
 )
 _ansi = st.sampled_from(["$'a\\tb'", "$'\\x41'", "$'it\\'s'", "$'\\\\'", "$'\\n'", "$'\\101'"])
 _escaped = st.sampled_from(["\\ ", "\\*", "\\$X", "\\\\", "a\\ b", '\\"', "\\'", "\\#", "\\{a,b}", "a\\\nb"])
 _plain = st.sampled_from(
-    ["$X", "${Y}", "$U", "$A", "${A[@]}", "${A[*]}", "${A[0]}", "${#A[@]}", "${#X}", "$#", "$1", "$2", "$@", "$*"]
-    + ["${A[@]:1}", "${@:2}", "$((1+2))", "$((2*3))", "$(echo a b)", "`echo c`", "$(echo)", '$(echo "$X")']
+    [
+        "$X",
+        "${Y}",
+        "$U",
+        "$A",
+        "${A[@]}",
+        "${A[*]}",
+        "${A[0]}",
+        "${#A[@]}",
+        "${#X}",
+        "$#",
+        "$1",
+        "$2",
+        "$@",
+        "$*",
+        "${A[@]:1}",
+        "${@:2}",
+        "$((1+2))",
+        "$((2*3))",
+        "$(echo a b)",
+        "`echo c`",
+        "$(echo)",
+        '$(echo "$X")',
+    ]
 )
 _defaults = st.builds(
     "${{{}{}{}}}".format,
@@ -97,8 +138,22 @@ _defaults = st.builds(
     st.sampled_from(["a b", '"a b"', "$Y", "", "'q r'", '"$X"z']),
 )
 _changes = st.sampled_from(
-    ["${X#a}", "${X##*/}", "${X%b*}", "${Y%%*-}", '"${X/a/q r}"', '"${Y//[ab]/z}"', "${X/#a/$Y}", "${X:1}", "${Y: -2}"]
-    + ["${X^^}", "${Y,}", '"${X//"*"/}"', '"${Y/%?/}"', "${X%[a-c]}"]
+    [
+        "${X#a}",
+        "${X##*/}",
+        "${X%b*}",
+        "${Y%%*-}",
+        '"${X/a/q r}"',
+        '"${Y//[ab]/z}"',
+        "${X/#a/$Y}",
+        "${X:1}",
+        "${Y: -2}",
+        "${X^^}",
+        "${Y,}",
+        '"${X//"*"/}"',
+        '"${Y/%?/}"',
+        "${X%[a-c]}",
+    ]
 )
 _piece = st.one_of(_literals, _single, _double, _ansi, _escaped, _plain, _defaults, _changes)
 _word = st.one_of(_piece, st.builds("{}{}".format, _piece, _piece))
@@ -115,8 +170,8 @@ _condition = st.sampled_from(
 _run = st.one_of(
     st.builds("vllm {}".format, _words),
     st.builds("{} vllm {}".format, st.sampled_from(["env Q=1", "nohup", "command", "nice -n 3", "!", "time"]), _words),
-    st.builds("X={} vllm \"$X\"".format, _word),
-    st.builds("bash -c 'vllm \"$X\" \"$@\" $0' {}".format, _words),
+    st.builds('X={} vllm "$X"'.format, _word),
+    st.builds('bash -c \'vllm "$X" "$@" $0\' {}'.format, _words),
     st.builds("vllm {} >/dev/null 2>&1 z".format, _words),
     st.just("eval 'vllm $X'"),
 )
