@@ -32,6 +32,8 @@ _CHAT_OPTIONS = (
     "--chat-template-content-format", "--default-chat-template-kwargs", "--enable-reasoning", "--tool-parser-plugin",
     "--tool-server", "--trust-request-chat-template", "--exclude-tools-when-tool-choice-none",
 )  # fmt: skip
+# Where a serving's facts keep its parsed command line.
+_PARSED = "vllm_parsed"
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 _POOLING_TASKS = frozenset({"embed", "embedding", "classify", "score", "reward"})
 _SAMPLING_NAMES = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "do_sample")
@@ -131,7 +133,14 @@ def _doubled(words: tuple[Argument, ...]) -> int:
 
 
 def parse_serving(serving: Serving, context: Context | None) -> tuple[Launch, Parsed] | None:
-    """The serving's command line as vLLM's parser takes it; None where it has none."""
+    """The serving's command line as vLLM's parser takes it; None where it has none.
+
+    Parsed once: the model is wanted from it before the rest can be read.
+    """
+    kept = serving.facts.get(_PARSED)
+    if kept is not None and kept[0] is serving.arguments:
+        found: tuple[Launch, Parsed] = kept[1]
+        return found
     launch = launch_of(serving)
     if launch is None:
         return None
@@ -140,7 +149,9 @@ def parse_serving(serving: Serving, context: Context | None) -> tuple[Launch, Pa
         found = _read_near(serving, context, path)
         return found[1] if found is not None else None
 
-    return launch, parse_serve(launch.words, launch.version, launch.module_form, read_file)
+    result = launch, parse_serve(launch.words, launch.version, launch.module_form, read_file)
+    serving.facts[_PARSED] = serving.arguments, result
+    return result
 
 
 def model_of(serving: Serving, context: Context | None) -> Setting | None:

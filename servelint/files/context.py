@@ -50,12 +50,20 @@ class Context:
         self.root = root or Path.cwd()
         self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}
         self._seen: dict[str, Source | None] = {}
+        self._there: dict[str, bool] = {}
 
     @cached_property
     def _real_root(self) -> str:
         return os.path.realpath(self.root)
 
     def _within(self, path: str) -> bool:
+        """Whether something of that path is there, and within the root."""
+        known = self._there.get(path)
+        if known is None:
+            known = self._there[path] = os.path.lexists(path) and self._is_below_root(path)
+        return known
+
+    def _is_below_root(self, path: str) -> bool:
         real = os.path.realpath(path)
         return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
 

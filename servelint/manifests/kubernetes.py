@@ -309,8 +309,20 @@ def _argument(file: YamlFile, node: Node, environment: dict[str, Setting], open_
         return Argument(
             None, node.span, "a variable of the cluster", text.split("$(", 1)[0], form="yaml", literal=False
         )
-    inner = embedded(file, node) if literal else None
+    inner = _inner(file, node, text) if literal else None
     return Argument(expanded, node.span, inner=inner, literal=literal, form="yaml", node=node)
+
+
+def _inner(file: YamlFile, node: Node, text: str) -> Embedded:
+    """The map of a scalar; what an edit would need is only worked out when there is one, since few words get any."""
+    if node.style != "plain" or file.text[node.start : node.end] != text:
+        return embedded(file, node)
+
+    def encode(new: str) -> str | None:
+        full = embedded(file, node)
+        return full.encode(new) if full.encode is not None else None
+
+    return Embedded(text, range(node.start, node.start + len(text) + 1), encode)
 
 
 def _expand(text: str, environment: dict[str, Setting], open_environment: bool) -> tuple[str | None, bool]:
