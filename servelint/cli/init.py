@@ -7,46 +7,46 @@ from pathlib import Path
 from servelint.cli.output import UsageError, say
 from servelint.configuration import FILE_NAMES
 
-# Everything is commented out: the file changes nothing until someone decides something.
+# Everything is commented out (settings by a bare `#`): it changes nothing until someone decides something.
 TEMPLATE = """\
 # servelint's configuration. It holds for this folder and those below; the command line wins over it.
 # Rules: `servelint rules`. One at length: `servelint explain SL101`.
 
 # `strict` also reports terminators that no manifest pins.
-# profile: default
+#profile: default
 
 # The rules that speak (without this line, those that are on by default), and rules that do not:
 # codes, the beginning of codes, names, or ALL.
-# select: [ALL]
-# ignore: [SL404]
+#select: [ALL]
+#ignore: [SL404]
 
 # The least severity that makes `servelint check` exit with 1: note, warning or error.
-# fail-on: warning
+#fail-on: warning
 
 # What a walk through folders leaves out beside what git ignores, as in .gitignore.
-# exclude:
-#   - /vendor/
+#exclude:
+#  - /vendor/
 
 # Severities (off, note, warning, error) and parameters of single rules.
-# rules:
-#   SL201: {threshold: 128}
-#   SL103: {severity: warning}
+#rules:
+#  SL201: {threshold: 128}
+#  SL103: {severity: warning}
 
 # What holds for some files only; a later entry wins over an earlier one.
-# paths:
-#   - path: deploy/prod/
-#     profile: strict
-#   - path: "*-bench.yaml"
-#     ignore: [SL2]
+#paths:
+#  - path: deploy/prod/
+#    profile: strict
+#  - path: "*-bench.yaml"
+#    ignore: [SL2]
 
 # A rule that says nothing on some files, and why.
-# ignores:
-#   - path: examples/runaway.Modelfile
-#     rule: SL101
-#     reason: shows what happens
+#ignores:
+#  - path: examples/runaway.Modelfile
+#    rule: SL101
+#    reason: shows what happens
 
 # Findings that were there before, made by `servelint check --write-baseline FILE`.
-# baseline: .servelint-baseline.json
+#baseline: .servelint-baseline.json
 """
 
 

@@ -1,7 +1,7 @@
 """What the commands share: the files that are meant, how each is configured, and their results."""
 
 # Plain strings, as in the findings.
-# ruff: noqa: PTH100, PTH109, PTH112, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH120
 from __future__ import annotations
 
 import os
@@ -115,9 +115,9 @@ class Session:
             try:
                 return read_bytes(Path(target.path))
             except UnreadableError as error:
-                reason = str(error)
-                head = b"" if target.named else _head_of(target.path)
-        if not target.named:
+                reason, head = str(error), _head_of(target.path)
+        # Hooks name every file of a broad pattern: a large one that does not even begin like a manifest is none.
+        if head or not target.named:
             from servelint.manifests.catalogue import kind_of
 
             if kind_of(target.path, head) is None:
@@ -213,6 +213,9 @@ def _absent(path: str, error: Exception) -> str:
 
 
 def _head_of(path: str) -> bytes:
+    if not os.path.isfile(path):
+        # Opening a pipe would wait for its writer.
+        return b""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (as above)
             return file.read(_HEAD)

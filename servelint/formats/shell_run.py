@@ -174,7 +174,7 @@ class Runner(Expander):
         """Run a text, one complete command after the other, up to what bash refuses."""
         self.spend(len(frame.text) + 300)
         before, self.frame = self.frame, frame
-        parser = Parser(frame.text)
+        parser = Parser(frame.text, self.calls > 0)
         parser.depth = min(self.calls, 8)
         status: Status = True
         try:

@@ -256,8 +256,10 @@ def _bare_run() -> re.Pattern[str]:
 class Parser:
     """Reads one text; `comments` and `arrays` are filled on the way."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, string: bool = False) -> None:
         self.text = text
+        self.string = string
+        """Whether it is a string (`bash -c`, `eval`), where a backslash at the very end stands for itself."""
         self.length = len(text)
         self.position = 0
         self.depth = 0
@@ -310,7 +312,7 @@ class Parser:
                 self.position += 1
             elif character == "\\" and text.startswith("\n", self.position + 1):
                 self.position += 2
-            elif character == "\\" and self.position + 1 == self.length:
+            elif character == "\\" and self.position + 1 == self.length and not self.string:
                 self.position += 1  # bash drops a backslash at the very end of a script
             elif character == "#":
                 end = text.find("\n", self.position, self.length)
@@ -344,6 +346,8 @@ class Parser:
         if match is None or match.group() not in _RESERVED:
             return ""
         end = match.end()
+        while self.text.startswith("\\\n", end):
+            end += 2
         # A quote or a dollar that follows makes it a longer word.
         return match.group() if end >= self.length or self.text[end] in _METACHARACTERS else ""
 
@@ -867,13 +871,14 @@ class Parser:
                 self.position += 1
                 end = self.position
                 continue
-            if character == "\\" and (text.startswith("\n", self.position + 1) or self.position + 1 == self.length):
+            ends = self.position + 1 == self.length and not self.string
+            if character == "\\" and (ends or text.startswith("\n", self.position + 1)):
                 self.position += 2
                 if not parts and self.position < self.length and text[self.position] in _METACHARACTERS:
                     break
                 continue
             self.part(parts, False)
-            end = self.position
+            end = min(self.position, self.length)
         self.position = min(self.position, self.length)
         if not parts and not optional:
             raise self.unexpected()
@@ -884,9 +889,11 @@ class Parser:
         text, start = self.text, self.position
         character = text[start]
         if character == "\\":
-            self.position += 2
             if start + 1 < self.length:
                 parts.append(Part("escaped", start, start + 2, text[start + 1]))
+            elif self.string:
+                parts.append(Part("text", start, start + 1, character))
+            self.position += 2
         elif character == "'":
             parts.append(self.single(start))
         elif character == '"':
@@ -1017,7 +1024,7 @@ class Parser:
             elif character == "\\":
                 following = text[position + 1 : position + 2]
                 escapes = "$`\\" if context == "heredoc" else '$`"\\'
-                if following and (following in escapes or (braces and following == "}")):
+                if following and (raw or following in escapes or (braces and following == "}")):
                     result.append(Part("escaped", position, position + 2, following))
                     self.position += 2
                 else:

@@ -40,7 +40,7 @@ def render(outcomes: Sequence[Outcome], style: Style, written: bool) -> Iterator
     for outcome in outcomes:
         path = paint(printable(outcome.path), "bold", style)
         if outcome.not_written is not None:
-            yield f"{path}: not rewritten: it {printable(outcome.not_written)}\n"
+            yield f"{path}: not rewritten: {printable(outcome.not_written)}\n"
         if outcome.fixed:
             yield f"{path}: {counted(len(outcome.fixed), 'finding')} {done}\n"
         for finding in outcome.fixed:

@@ -233,7 +233,7 @@ def test_conditions(text: str, conditions: list[str | None]) -> None:
         "exec", "nohup", "setsid -w", "command", "nice -n 5", "nice -10", "ionice -c2 -n 7", "sudo -Eu me A=b",
         "env -u X -i A=b", "env - A=b", "timeout -k 5 1h", "timeout --signal=INT 5m", "stdbuf -oL -e0",
         "numactl -N 0 --membind 0", "numactl --interleave=all", "taskset -c 0-3", "chrt -f 10", "tini -g --",
-        "gosu app", "su-exec app", "systemd-run --user -p A=b --unit x", "flock -n /tmp/l", "uv run --with vllm",
+        "gosu app", "su-exec app", "systemd-run --user -p A=b --unit x", "flock -n /run/l", "uv run --with vllm",
         "uvx --from vllm", "poetry run", "conda run -n e --no-capture-output", "micromamba run -n e",
         "apptainer exec --nv -B /a image.sif", "srun -N 1 --ntasks=1", "mpirun -np 2", "docker exec -it c",
         "kubectl exec -n ns pod -c c --", "time", "time -p", "!", "nohup env A=b nice", "xvfb-run -a", "strace -f -o x",
@@ -419,10 +419,9 @@ _TOKENS = st.sampled_from(
     [
         "vllm ", "a", "b", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{", "}", '"', "'", "`", "$", "$(", "${",
         "$((", "))", "X", "=", "X=1\n", "$X", "\\", "\\\n", "#", "<<E\n", "E\n", ">x ", "<<<", "if true; then ", "fi\n",
-        "else ", "for i in a b; do ", "done\n", "case a in ", "esac\n", ";;", "a)", "f() ", "[[ ", "]]", "==", "!", "*", "?",
-        "~",
-        ",", "\t", "\r\n", "é", "eval ", "bash -c ", "A=(", "${A[@]}", "$@", "$'", "\0", "\udc80", "[", "]", ":-", "/",
-        "%", ":", "@", "<(", "while x; do ",
+        "else ", "for i in a b; do ", "done\n", "case a in ", "esac\n", ";;", "a)", "f() ", "[[ ", "]]", "==", "!", "*",
+        "?", "~", ",", "\t", "\r\n", "é", "eval ", "bash -c ", "A=(", "${A[@]}", "$@", "$'", "\0", "\udc80", "[", "]",
+        ":-", "/", "%", ":", "@", "<(", "while x; do ",
     ]
 )  # fmt: skip
 
