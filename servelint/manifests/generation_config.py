@@ -8,9 +8,16 @@ from typing import Any
 
 from servelint.files.context import Context
 from servelint.formats import json_edit
-from servelint.formats.json import JsonFile, Node, plain
+from servelint.formats.json import JsonFile, Node, get, plain
 from servelint.formats.problem import Problem
-from servelint.manifests.model_folder import GENERATION_CONFIG, FolderFile, read_folder, read_folder_file
+from servelint.manifests.model_folder import (
+    CONFIG,
+    GENERATION_CONFIG,
+    FolderFile,
+    ModelFolder,
+    read_folder,
+    read_folder_file,
+)
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
 from servelint.text import Edit, Source, Span
 
@@ -74,8 +81,9 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     root = file.document.root
     span = Span(0, 1) if root is None else Span(root.span.start, root.span.start + 1)
     facts = {"folder": folder, "file": file}
+    model = _model(folder)
     servings = tuple(
-        Serving(path, span, "generation-config", engine, writer, settings=settings, facts=dict(facts))
+        Serving(path, span, "generation-config", engine, writer, model=model, settings=settings, facts=dict(facts))
         for engine in ENGINES
     )
     problems = (*_byte_problems(source), *file.document.problems)
@@ -86,6 +94,17 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     return Manifest(
         path, "generation-config", source.text, "json", servings, problems, (), {"why": why, "document": file.document}
     )
+
+
+def _model(folder: ModelFolder | None) -> Setting | None:
+    """The name that config.json keeps of where the model came from."""
+    name = folder.data(CONFIG).get("_name_or_path") if folder is not None else None
+    if folder is None or not isinstance(name, str) or not name.strip():
+        return None
+    root = folder.files[CONFIG].document.root
+    entry = get(root, "_name_or_path")
+    span = entry.span if entry is not None else Span(0, 0)
+    return Setting("_name_or_path", name, span, span, "config.json _name_or_path", folder.files[CONFIG].path)
 
 
 def _settings(file: FolderFile) -> list[Setting]:

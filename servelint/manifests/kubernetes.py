@@ -197,7 +197,7 @@ def _with_launch(base: Serving, launch: Launch) -> Serving:
 
 def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
     """`sh -c "script" $0 $1 …`: the script is read as a shell reads it, and its places are mapped back."""
-    from servelint.formats.shell import quote_word, read_script
+    from servelint.formats.shell import read_script
     from servelint.manifests.launch_script import argument_of
 
     index = next(
@@ -210,16 +210,9 @@ def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
         return
     rest = [word.text for word in words[index + 2 :]]
     arguments = [text for text in rest[1:] if text is not None] if all(text is not None for text in rest) else None
-    # The container's own variables are the script's: they stand before it, and are not mapped back.
-    known = "".join(
-        f"{setting.name}={quote_word(setting.value)}\n"
-        for setting in base.environment
-        if setting.value is not None and setting.name.isidentifier()
-    )
+    outside = {setting.name: setting.value for setting in base.environment if setting.value is not None}
     inner = script_word.inner or _whole(script_word)
-    offsets = [inner.offsets[0]] * len(known) + list(inner.offsets)
-    inner = Embedded(known + script_word.text, offsets, inner.encode, inner.refusal)
-    script = read_script(inner.text, None, arguments)
+    script = read_script(script_word.text, None, arguments, outside=outside)
     for command in script.commands:
         launch = recognise([_mapped(argument_of(word), inner) for word in command.words])
         if launch is None:

@@ -41,8 +41,7 @@ class Argument:
     maps the text to the host and back where the word can be edited. `count` is 1, or None for something that may be any
     number of words (`"$@"`, an unquoted `$EXTRA`). `literal` is False where a variable supplied part of the text.
     `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `string` (part of a string that is
-    split into words). `node` is the host's own node where it has one; `reference` the name of the one variable that the
-    whole word is, where it is unknown.
+    split into words). `node` is the host's own node where it has one.
     """
 
     text: str | None
@@ -54,7 +53,6 @@ class Argument:
     literal: bool = True
     form: str = "shell"
     node: Any = None
-    reference: str | None = None
 
 
 @record
