@@ -8,14 +8,18 @@ from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Fix, Related
 from servelint.checks.policy import Policy
 from servelint.formats.shell import Command, Script
-from servelint.text import Edit, Span
+from servelint.text import Edit, Embedded, Span
 
 
 def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
-    """SL509: a flag line that is no part of the command above it."""
+    """SL509: a flag line that is no part of the command above it.
+
+    A script in a pod (`sh -c`) has places of its own: `inner` among the facts maps them to the file's.
+    """
     serving = deployment.serving
     command: Command | None = serving.facts.get("command")
-    script: Script | None = serving.facts.get("document") if command is not None else None
+    inner: Embedded | None = serving.facts.get("inner")
+    script: Script | None = serving.facts.get("script" if inner is not None else "document")
     if command is None or script is None:
         return
     text: str = serving.facts["text"]
@@ -25,31 +29,38 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     between = text[command.span.end : following.span.start]
     last = command.words[-1].text
     first = following.words[0].text or ""
-    fix = None
+    edit = None
     if last in (" ", "\t", "\r"):
         what = "a carriage return" if last == "\r" else "a blank"
         message = (
             f"the backslash above is followed by {what}, so the command ends there and {first} is run as a program"
         )
         start = command.words[-1].span.start
+        title = "end the line with the backslash"
         if last != "\r":
             end = command.words[-1].span.end
             while end < len(text) and text[end] in " \t":
                 end += 1
-            fix = Fix("end the line with the backslash", "safe", (Edit(start + 1, end, ""),))
+            edit = Edit(start + 1, end, "")
     elif "#" in between:
         message = f"the comment line above ends the command: {first} is run as a program of its own"
     else:
         message = f"the line above does not end in a backslash: {first} is run as a program of its own"
+        title = "continue the line above with a backslash"
         if not between.strip():
-            fix = Fix(
-                "continue the line above with a backslash", "safe", (Edit(command.span.end, command.span.end, " \\"),)
-            )
+            edit = Edit(command.span.end, command.span.end, " \\")
+    if edit is not None and inner is not None:
+        edit = inner.host_edit(edit)
+    fix = Fix(title, "safe", (edit,)) if edit is not None else None
+
+    def place(span: Span) -> Span:
+        return span if inner is None else inner.host_span(span)
+
     yield Finding(
-        "SL509", "error", serving.path, Span(following.span.start, following.words[0].span.end), message,
+        "SL509", "error", serving.path, place(Span(following.span.start, following.words[0].span.end)), message,
         why="The server starts without this flag and everything below it, and nothing says so.",
         help="end every line of the command but the last with a backslash, and put no comment between",
-        related=(Related(serving.path, command.span, "the command that ends too early"),), fix=fix,
+        related=(Related(serving.path, place(command.span), "the command that ends too early"),), fix=fix,
         no_fix=None if fix else "what stands between the lines must be moved by hand",
     )  # fmt: skip
 

@@ -22,9 +22,12 @@ _NEAR_EOS = frozenset({"eos_token_id", "eos_id", "eos_token", "stop_token_id", "
 
 def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL115: the file is read, and it names no end id at all."""
-    if not _first(deployment) or not _readable(deployment) or _eos(deployment) is not None:
+    if not _first(deployment) or not _readable(deployment):
         return
-    serving = deployment.serving
+    serving, setting = deployment.serving, _eos(deployment)
+    if setting is not None and (setting.data != [] or _turn_with_ids(deployment)):
+        # An empty list in a chat model's file is SL113's, which knows what belongs there.
+        return
     folder: ModelFolder | None = serving.facts["folder"]
     root = serving.facts["file"].document.root
     if root is None or root.kind != "object":
@@ -39,10 +42,12 @@ def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     ids = [token.id for token in deployment.identity.terminators if token.id is not None]
     fix, refusal = None, "the ids that belong here are not known; take them from the model's tokenizer"
     if ids and deployment.identity.certain and deployment.identity.generates_chat:
-        fix, refusal_text = repair(f"add {_EOS} {ids}", serving.writer.add(_EOS, [ids]))
+        answer = serving.writer.add(_EOS, [ids]) if setting is None else serving.writer.replace(setting, ids)
+        fix, refusal_text = repair(f"add {_EOS} {ids}", answer)
         refusal = refusal_text or ""
+    message = f"{GENERATION_CONFIG} has no {_EOS}" if setting is None else f"{_EOS} is an empty list"
     yield Finding(
-        "SL115", "warning", serving.path, serving.span, f"{GENERATION_CONFIG} has no {_EOS}", why=why,
+        "SL115", "warning", serving.path, serving.span if setting is None else setting.span, message, why=why,
         help=help_text, fix=fix, no_fix=refusal or None,
     )  # fmt: skip
 
@@ -95,7 +100,11 @@ def _plain_numbers(value: Any) -> list[int] | None:
 def _shown(value: Any) -> str:
     import json
 
-    return excerpt(json.dumps(value, ensure_ascii=False), 50)
+    try:
+        return excerpt(json.dumps(value, ensure_ascii=False), 50)
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or lists within lists within lists.
+        return "too long to be shown"
 
 
 def _why_type(value: Any) -> str:
@@ -105,6 +114,8 @@ def _why_type(value: Any) -> str:
         return "Python takes true for the id 1, which is some other token."
     if isinstance(value, str):
         return "vLLM takes a text apart into characters, transformers fails on it: no answer ends where it should."
+    if isinstance(value, list) and any(isinstance(item, float) for item in value):
+        return "vLLM happens to compare 151645.0 as equal to 151645; other readers refuse it or never stop."
     if isinstance(value, list):
         return "An id that is not a whole number never equals a token, so it ends nothing."
     return "vLLM fails on every request with a TypeError."
@@ -201,7 +212,7 @@ def check_hidden_cap(deployment: Deployment, policy: Policy) -> Iterator[Finding
         return
     yield Finding(
         "SL203", "note", deployment.serving.path, cap.span or deployment.serving.span,
-        f"max_new_tokens {cap.value} is inherited by every server that loads this folder",
+        f"max_new_tokens {excerpt(str(cap.value), 20)} is inherited by every server that loads this folder",
         why=(
             "vLLM up to 0.16 caps every request with it, later versions those that send no max_tokens; the base "
             "checkpoints of several families carry such a value and fine-tunes keep it."

@@ -24,6 +24,8 @@ def listing(texts: list[str]) -> str:
 
 
 def excerpt(text: str, most: int = 60) -> str:
-    """A value as a message shows it: on one line, and not too long."""
-    flat = text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+    """A value as a message shows it: on one line, printable, and not too long."""
+    flat = text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")[: 8 * most]
+    if not flat.isprintable():
+        flat = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in flat)
     return flat if len(flat) <= most else flat[: most - 1] + "…"

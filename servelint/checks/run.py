@@ -107,7 +107,10 @@ def verdict_of(identity: Identity, reading: Reading) -> str:
     states = [token.id in published or reading.stop_set.holds(token.text, token.id) for token in tokens]
     if True in states:
         return "stops"
-    return "unknown" if None in states else "runs-away"
+    # Stops of its own take the place of what the model brought along; a later Ollama's own list may save it all the
+    # same, and is told among what is not known.
+    replaced = reading.stops_replace and reading.reads_model_ids and bool(reading.stop_set.texts)
+    return "unknown" if None in states and not replaced else "runs-away"
 
 
 def _checks(kind: str) -> list[Check]:

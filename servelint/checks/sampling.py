@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
+from servelint.checks.repairs import excerpt
 from servelint.text import Span
 
 _PENALTIES = ("repeat_penalty", "repetition_penalty")
@@ -32,7 +33,7 @@ def check_greedy_thinking(deployment: Deployment, policy: Policy) -> Iterator[Fi
             "SL401", "warning" if advice == "forbidden" else "note", path or serving.path, span,
             f"{shown} decodes greedily, and this is a reasoning model ({identity.family})",
             why="Its authors warn of endless repetition under greedy decoding; no stop setting ends such a loop.",
-            help="use the sampling values of the model card (for Qwen3 with thinking: temperature 0.6, top_p 0.95)",
+            help="use the sampling values of the model card (most reasoning models: temperature 0.6, top_p 0.95)",
         )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def check_extreme_penalty(deployment: Deployment, policy: Policy) -> Iterator[Fi
         else:
             why = "It also punishes the turn's terminator and every common word; answers drift and lose their end."
         yield Finding(
-            "SL403", "warning", path or serving.path, span, f"{name} {value} is outside 1.0 to 1.3",
+            "SL403", "warning", path or serving.path, span, f"{name} {excerpt(str(value), 20)} is outside 1.0 to 1.3",
             why=why, help="use a value from 1.0 (off) to 1.1",
         )  # fmt: skip
 
@@ -68,7 +69,8 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        # An integer of JSON may be too large for a float.
+        return float(value) if isinstance(value, float) or abs(value) < 10**300 else math.inf
     try:
         return float(str(value))
     except ValueError:

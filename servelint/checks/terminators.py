@@ -97,7 +97,8 @@ def _why_listed(deployment: Deployment) -> str:
 
 
 def _subject(deployment: Deployment) -> str:
-    return deployment.identity.source[:1].upper() + deployment.identity.source[1:] or "This model"
+    source = deployment.identity.source
+    return f"This model (known by {source})" if source else "This model"
 
 
 def _unpinned(deployment: Deployment, missing: list[Token]) -> Finding:
@@ -144,8 +145,11 @@ def check_emptied_stops(deployment: Deployment, policy: Policy) -> Iterator[Find
             continue
         yield Finding(
             "SL104", "error", deployment.serving.path, setting.whole,
-            "this stop is empty: it matches nothing, yet it replaces every stop the model brings along",
-            why="Ollama takes one `PARAMETER stop` as the whole list, so the inherited stops are gone.",
+            "this stop is empty: it names no text to stop at, yet it replaces every stop the model brings along",
+            why=(
+                "Ollama takes one `PARAMETER stop` as the whole list, so the inherited stops are gone; from 0.30 on an "
+                "empty one also ends every answer before its first word."
+            ),
             help="write the model's terminators, or remove the line to inherit them",
         )  # fmt: skip
 

@@ -43,11 +43,20 @@ _NOT_MODELFILES = (
     ".svg", ".lua", ".vim", ".java", ".rb", ".php", ".c", ".h", ".cpp", ".css", ".sh", ".ps1", ".lock", ".snap", ".j2",
     ".tmpl", ".tpl",
 )  # fmt: skip
+_NOT_ENV_FILES = (
+    ".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".py", ".js", ".ts", ".tsx", ".md", ".rst", ".html", ".go",
+    ".rs", ".envrc", ".j2", ".tmpl", ".tpl",
+)  # fmt: skip
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
 _ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"ollama")
 _KUBERNETES_MARKERS = (
     b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
 )  # fmt: skip
+
+
+def _is_plain_modelfile_name(name: str) -> bool:
+    lowered = name.lower()
+    return lowered == "modelfile" or lowered.endswith(".modelfile")
 
 
 def _is_modelfile_name(name: str) -> bool:
@@ -56,6 +65,12 @@ def _is_modelfile_name(name: str) -> bool:
         return False
     before, _, after = lowered.partition("modelfile")
     return (not before or before[-1] in ".-_ ") and (not after or after[0] in ".-_ ")
+
+
+def _holds_from(data: bytes) -> bool:
+    """Whether a line begins with FROM: prose about Modelfiles (`Modelfile-notes.txt`) has none."""
+    lines = data.lower().replace(b"\r", b"\n").split(b"\n")
+    return any(line.lstrip(b" \t\xef\xbb\xbf").startswith((b"from ", b"from\t")) for line in lines)
 
 
 def _is_generation_config(data: bytes) -> bool:
@@ -85,6 +100,8 @@ def _is_loose_generation_config(data: bytes) -> bool:
 
 def _is_env_name(name: str) -> bool:
     lowered = name.lower()
+    if lowered.endswith(_NOT_ENV_FILES):
+        return False
     return lowered == "env" or lowered.startswith(".env") or ".env" in lowered or lowered.endswith((".envfile", "_env"))
 
 
@@ -113,7 +130,11 @@ def _always(_: bytes) -> bool:
 KINDS: tuple[Kind, ...] = (
     Kind(
         "modelfile", "Ollama Modelfile", "servelint.manifests.modelfile:read",
-        r"(?i)(^|[/._ -])modelfile($|[._ -][^/]*$)", _is_modelfile_name, _always,
+        r"(?i)(^|[/._ -])modelfile($|[._ -][^/]*$)", _is_plain_modelfile_name, _always,
+    ),
+    Kind(
+        "modelfile", "Modelfile with a name of its own", "servelint.manifests.modelfile:read",
+        r"(?i)(^|[/._ -])modelfile($|[._ -][^/]*$)", _is_modelfile_name, _holds_from,
     ),
     Kind(
         "generation-config", "generation_config.json with its model folder",

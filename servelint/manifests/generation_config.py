@@ -73,6 +73,8 @@ def _answer(answer: tuple[Edit, ...] | str) -> tuple[Edit, ...] | Refusal:
 def read(path: str, source: Source, context: Context) -> Manifest | None:
     """Read the file and its siblings: one serving for each engine that could load the folder."""
     file = read_folder_file(path, source)
+    if not _is_one(path, file, context):
+        return None
     # Under another name (a collection of configs, a template to copy) the file is no part of the folder it lies in.
     own_name = os.path.basename(path) == GENERATION_CONFIG  # noqa: PTH119 (a plain str, as findings name it)
     folder = read_folder(path, context, {GENERATION_CONFIG: file}) if own_name else None
@@ -105,6 +107,33 @@ def _model(folder: ModelFolder | None) -> Setting | None:
     entry = get(root, "_name_or_path")
     span = entry.span if entry is not None else Span(0, 0)
     return Setting("_name_or_path", name, span, span, "config.json _name_or_path", folder.files[CONFIG].path)
+
+
+# Any of them tells that transformers wrote the file, or is meant to read it.
+_KEYS = frozenset(
+    {
+        "bos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version", "_from_model_config",
+        "do_sample", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "max_length", "max_new_tokens",
+        "min_length", "min_new_tokens", "num_beams", "suppress_tokens", "forced_decoder_ids", "chat_format",
+    }
+)  # fmt: skip
+
+
+def _is_one(path: str, file: FolderFile, context: Context) -> bool:
+    """Whether transformers would read this file as a generation config.
+
+    Under its own name a file counts unless it is an object of quite other keys with no model beside it (some project's
+    own settings); under another name only where an end id stands at its top, and it can be read.
+    """
+    root = file.document.root
+    names = {entry.name for entry in root.members} if root is not None and root.kind == "object" else set()
+    base = os.path.basename(path)  # noqa: PTH119 (a plain str, as findings name it)
+    if base != GENERATION_CONFIG:
+        # A faulty copy with the words in its name (`generation_config.old.json`) is still meant as one.
+        return "eos_token_id" in names and (file.readable or "generation_config" in base.lower())
+    if not names or names & _KEYS or any("eos" in name.lower() or "stop" in name.lower() for name in names):
+        return True
+    return context.exists(os.path.join(os.path.dirname(path), CONFIG))  # noqa: PTH118, PTH120 (as above)
 
 
 def _settings(file: FolderFile) -> list[Setting]:

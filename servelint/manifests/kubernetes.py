@@ -8,7 +8,7 @@ from typing import Any
 from servelint.files.context import Context
 from servelint.formats.yaml import Node, YamlFile, YamlRefusal, embedded, get, is_templated, read_yaml, scalar_type
 from servelint.formats.yaml_edit import replace_scalar, split_item
-from servelint.manifests.launchers import Launch, engine_of_image, recognise
+from servelint.manifests.launchers import Launch, engine_of_image, known_image, recognise, takes_arguments
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
 from servelint.manifests.versions import version_of_image
 from servelint.records import record, replace
@@ -125,6 +125,9 @@ def _places(document: Node) -> Iterator[Place]:
     path = _TEMPLATE_PATHS.get(kind)
     if path is None:
         return
+    if kind == "LeaderWorkerSet" and _follow(document, path) is None:
+        # Without a template of its own, the leader is made from the workers'.
+        path = ("spec", "leaderWorkerTemplate", "workerTemplate", "spec")
     for container in _items(_follow(document, (*path, "containers"))):
         yield Place(container, kind, document)
 
@@ -143,11 +146,11 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter) -> It
     container = place.container
     if container.kind != "mapping":
         return
-    environment, open_environment = _environment(container)
+    environment, open_environment = _environment(file, container)
     image_node = get(container, "image")
     image = _image(image_node)
-    command = [_argument(file, item, environment, open_environment) for item in _items(get(container, "command"))]
-    args = [_argument(file, item, environment, open_environment) for item in _items(get(container, "args"))]
+    command = _words(file, get(container, "command"), environment, open_environment)
+    args = _words(file, get(container, "args"), environment, open_environment)
     name = get(container, "name")
     span = (name or image_node or container).span
     if place.kind == "InferenceService" and place.container is not None and name is None:
@@ -158,24 +161,40 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter) -> It
         tuple(hidden),
         {"document": file, "container": container, "place": place.kind, "storage_uri": _storage(place.storage_uri)},
     )  # fmt: skip
-    if command:
+    launch = _launch_of_image(image, place)
+    if command and (command[0].text is not None or launch is None):
         yield from _from_command(base, [*command, *args])
         return
-    launch = _launch_of_image(image, place)
+    if command:
+        # What runs is not known, but the container is still the engine's.
+        yield replace(base, engine=launch[0] if launch else "", facts={**base.facts, "launcher": None})
+        return
     if launch is None:
         # An image of a house's own may carry the engine as its entry point, or an `args` that names it.
         yield from _from_command(base, args)
         return
     engine, launcher = launch
-    yield replace(base, engine=engine, arguments=tuple(args), facts={**base.facts, "launcher": launcher})
+    if launcher == "image" and not takes_arguments(_known_image(image), args):
+        yield from _from_command(base, args)
+        return
+    words = tuple(_literal(word) for word in args)
+    yield replace(base, engine=engine, arguments=words, facts={**base.facts, "launcher": launcher})
 
 
 def _launch_of_image(image: Setting | None, place: Place) -> tuple[str, str] | None:
     if image is not None:
-        return engine_of_image(image.value) if image.value else None
+        name = _known_image(image)
+        return engine_of_image(name) if name else None
     if place.model_format is not None and place.model_format.lower() in ("huggingface", "vllm"):
         return "vllm", "kserve" if place.model_format.lower() == "huggingface" else "module"
     return None
+
+
+def _known_image(image: Setting | None) -> str | None:
+    """The image, or as much of it as its repository takes where a slot stands in it (`vllm/vllm-openai:${TAG}`)."""
+    if image is None:
+        return None
+    return image.value if image.value is not None else known_image(str(image.data or ""), False)
 
 
 def _from_command(base: Serving, words: list[Argument]) -> Iterator[Serving]:
@@ -185,9 +204,38 @@ def _from_command(base: Serving, words: list[Argument]) -> Iterator[Serving]:
     if program in _SHELLS:
         yield from _from_shell(base, words)
         return
-    launch = recognise(words)
+    launch = recognise([_literal(word) for word in words])
     if launch is not None:
         yield _with_launch(base, launch)
+
+
+def _literal(word: Argument) -> Argument:
+    """A word that no shell reads: `${NAME}` and `<name>` in it are filled in by whoever applies the file."""
+    if word.text is None:
+        return word
+    start = _blank_start(word.text)
+    if start is None:
+        return word
+    return replace(word, text=None, reason="to be filled in before it is applied", prefix=word.text[:start], inner=None)
+
+
+def _blank_start(text: str) -> int | None:
+    """Where a slot to fill in begins: `${NAME}`, `<name>` (but not `<|token|>`), `@NAME@` as a whole."""
+    start = text.find("${")
+    if start >= 0 and text.find("}", start) > start + 2:
+        return start
+    if len(text) > 2 and text[0] == text[-1] == "@" and "@" not in text[1:-1]:
+        return 0
+    start = text.find("<")
+    while start >= 0:
+        end = text.find(">", start)
+        if end < 0:
+            return None
+        name = text[start + 1 : end]
+        if name[:1].isalpha() and all(letter.isalnum() or letter in "-_ ./:" for letter in name):
+            return start
+        start = text.find("<", start + 1)
+    return None
 
 
 def _with_launch(base: Serving, launch: Launch) -> Serving:
@@ -198,28 +246,60 @@ def _with_launch(base: Serving, launch: Launch) -> Serving:
 def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
     """`sh -c "script" $0 $1 …`: the script is read as a shell reads it, and its places are mapped back."""
     from servelint.formats.shell import read_script
-    from servelint.manifests.launch_script import argument_of
+    from servelint.manifests.launch_script import CONDITIONAL, argument_of
 
-    index = next(
-        (i for i, word in enumerate(words) if word.text and word.text.startswith("-") and "c" in word.text[1:]), None
-    )
-    if index is None or index + 1 >= len(words):
+    index = _script_index(words)
+    if index is None:
         return
-    script_word = words[index + 1]
+    script_word = words[index]
     if script_word.text is None:
         return
-    rest = [word.text for word in words[index + 2 :]]
-    arguments = [text for text in rest[1:] if text is not None] if all(text is not None for text in rest) else None
+    rest = [word.text for word in words[index + 1 :]]
+    known = all(text is not None for text in rest) and all(word.count == 1 for word in words[index + 1 :])
+    arguments = [text for text in rest[1:] if text is not None] if known else None
     outside = {setting.name: setting.value for setting in base.environment if setting.value is not None}
     inner = script_word.inner or _whole(script_word)
-    script = read_script(script_word.text, None, arguments, outside=outside)
+    script = read_script(script_word.text, None, arguments, (rest[0] if rest else "sh") if known else None, outside)
     for command in script.commands:
         launch = recognise([_mapped(argument_of(word), inner) for word in command.words])
         if launch is None:
             continue
-        facts = {**base.facts, "launcher": launch.launcher, "script": script}
-        span = inner.host_span(command.span)
-        yield replace(base, span=span, engine=launch.engine, arguments=launch.arguments, facts=facts)
+        environment = dict.fromkeys(setting.name for setting in base.environment)
+        settings = {setting.name: setting for setting in base.environment}
+        for assignment in command.assignments:
+            value = assignment.value
+            settings[assignment.name] = Setting(
+                assignment.name, value.text, inner.host_span(value.span), inner.host_span(assignment.span),
+                f"environment {assignment.name}", reason=value.reason,
+            )  # fmt: skip
+        hidden = base.hidden
+        if command.condition:
+            hidden = (*hidden, CONDITIONAL)
+        facts = {
+            **base.facts, "launcher": launch.launcher, "script": script, "command": command, "inner": inner,
+            "text": script_word.text,
+        }  # fmt: skip
+        yield replace(
+            base, span=inner.host_span(command.span), engine=launch.engine, arguments=launch.arguments, facts=facts,
+            environment=tuple(settings[name] for name in {**environment, **settings}), hidden=hidden,
+        )  # fmt: skip
+
+
+def _script_index(words: Sequence[Argument]) -> int | None:
+    """Which word is the script of `sh -c script`; None for a shell that runs a file, or reads its input."""
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        if text is None or text[:1] not in ("-", "+") or len(text) == 1:
+            return None
+        if not text.startswith("--") and "c" in text[1:]:
+            index += 1
+            # `-c` takes no value of its own: options may still stand between it and the script.
+            while index < len(words) and (words[index].text or "")[:1] in ("-", "+") and words[index].text != "-":
+                index += 2 if (words[index].text or "").endswith("o") and words[index].text != "--" else 1
+            return index if index < len(words) else None
+        index += 2 if text in ("--rcfile", "--init-file") or (not text.startswith("--") and text.endswith("o")) else 1
+    return None
 
 
 def _whole(word: Argument) -> Embedded:
@@ -251,10 +331,12 @@ def _image(node: Node | None) -> Setting | None:
     text = _text(node)
     if node is None or text is None:
         return None
-    unknown = is_templated(text)
-    return Setting(
-        "image", None if unknown else text, node.span, node.span, "image", reason="templated" if unknown else None
-    )
+    starts = [
+        start for start in (text.find("{{"), text.find("{%"), _blank_start(text)) if start is not None and start >= 0
+    ]
+    if not starts:
+        return Setting("image", text, node.span, node.span, "image")
+    return Setting("image", None, node.span, node.span, "image", data=text[: min(starts)], reason="templated")
 
 
 def _version(image: Setting | None) -> Setting | None:
@@ -268,12 +350,14 @@ def _storage(node: Node | None) -> Setting | None:
     text = _text(node)
     if node is None or text is None:
         return None
-    unknown = is_templated(text)
+    unknown = is_templated(text) or _blank_start(text) is not None
     return Setting("storageUri", None if unknown else text, node.span, node.span, "storageUri", data=node)
 
 
-def _environment(container: Node) -> tuple[dict[str, Setting], bool]:
+def _environment(file: YamlFile, container: Node) -> tuple[dict[str, Setting], bool]:
+    """The container's variables, and whether more of them come from a ConfigMap or Secret."""
     found: dict[str, Setting] = {}
+    is_open = get(container, "envFrom") is not None
     for item in _items(get(container, "env")):
         if item.kind != "mapping":
             continue
@@ -281,95 +365,150 @@ def _environment(container: Node) -> tuple[dict[str, Setting], bool]:
         name = _text(name_node)
         if name_node is None or name is None:
             continue
-        text = _text(value_node)
-        unknown = text is None or is_templated(text)
+        text = _value_of_variable(file, item, value_node, found, is_open)
         span = value_node.span if value_node is not None else name_node.span
         found[name] = Setting(
-            name, None if unknown else text, span, item.span, f"env {name}", data=value_node,
-            reason="comes from elsewhere" if unknown else None,
+            name, text, span, item.span, f"env {name}", data=value_node,
+            reason="comes from elsewhere" if text is None else None,
         )  # fmt: skip
-    return found, get(container, "envFrom") is not None
+    return found, is_open
+
+
+def _value_of_variable(
+    file: YamlFile, item: Node, value: Node | None, earlier: dict[str, Setting], is_open: bool
+) -> str | None:
+    if value is None or value.kind != "scalar" or get(item, "valueFrom") is not None or _is_expression(file, value):
+        return None
+    if scalar_type(value) == "null":
+        # Go's decoder leaves a string empty where null is given.
+        return ""
+    text = value.text
+    if _blank_start(text) is not None:
+        return None
+    if "$(" in text or "$$" in text:
+        return _expand(text, range(len(text) + 1), earlier, is_open)[0]
+    return text
+
+
+def _words(
+    file: YamlFile, node: Node | None, environment: dict[str, Setting], open_environment: bool
+) -> list[Argument]:
+    """The words of a `command` or `args`; of anything but a list, nobody knows which or how many."""
+    if node is None or (node.kind == "scalar" and scalar_type(node) == "null"):
+        return []
+    if node.kind != "sequence" or _is_expression(file, node):
+        return [Argument(None, node.span, "not a list", count=None, form="yaml")]
+    return [_argument(file, item, environment, open_environment) for item in node.items]
+
+
+def _is_expression(file: YamlFile, node: Node) -> bool:
+    """Whether a node is the expression of a template that only happens to be YAML: `{{ .Values.args }}`."""
+    if node.kind == "scalar":
+        return is_templated(node.text)
+    return node.flow and file.text.startswith(("{{", "{%"), node.start)
 
 
 def _argument(file: YamlFile, node: Node, environment: dict[str, Setting], open_environment: bool) -> Argument:
-    text = _text(node)
-    if text is None:
+    if _is_expression(file, node):
+        # `{{- range … }}` as an item may become any number of them.
+        text = _text(node) or ""
+        starts = [start for start in (text.find("{{"), text.find("{%")) if start >= 0]
+        start = min(starts, default=0)
+        return Argument(
+            None, node.span, "a template expression", text[:start], count=1 if start else None, form="yaml"
+        )  # fmt: skip
+    text_or_none = _text(node)
+    if text_or_none is None or (node.kind == "scalar" and scalar_type(node) == "null"):
         return Argument(None, node.span, "not a string", form="yaml")
-    if is_templated(text):
-        return Argument(None, node.span, "a template expression", text[: text.find("{")], form="yaml")
-    expanded, literal = _expand(text, environment, open_environment)
+    text = text_or_none
+    if "$(" not in text and "$$" not in text:
+        return Argument(text, node.span, inner=embedded(file, node), form="yaml", node=node)
+    inner = embedded(file, node)
+    expanded, offsets, changed = _expand(text, inner.offsets, environment, open_environment)
     if expanded is None:
         return Argument(
             None, node.span, "a variable of the cluster", text.split("$(", 1)[0], form="yaml", literal=False
         )
-    inner = _inner(file, node, text) if literal else None
-    return Argument(expanded, node.span, inner=inner, literal=literal, form="yaml", node=node)
+    if changed:
+        inner = Embedded(expanded, offsets, None, "a variable of the container stands in it")
+    return Argument(expanded, node.span, inner=inner, literal=not changed, form="yaml", node=node)
 
 
-def _inner(file: YamlFile, node: Node, text: str) -> Embedded:
-    """The map of a scalar; what an edit would need is only worked out when there is one, since few words get any."""
-    if node.style != "plain" or file.text[node.start : node.end] != text:
-        return embedded(file, node)
-
-    def encode(new: str) -> str | None:
-        full = embedded(file, node)
-        return full.encode(new) if full.encode is not None else None
-
-    return Embedded(text, range(node.start, node.start + len(text) + 1), encode)
+_VARIABLE_LETTERS = frozenset("-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
-def _expand(text: str, environment: dict[str, Setting], open_environment: bool) -> tuple[str | None, bool]:
-    """Kubernetes' own expansion of `$(NAME)`; unknown names stay as they are, `$$(NAME)` is an escaped `$(NAME)`.
+def _expand(
+    text: str, places: Sequence[int], environment: dict[str, Setting], open_environment: bool
+) -> tuple[str | None, list[int], bool]:
+    """Kubernetes' own expansion of `$(NAME)`: unknown names stay as they are, and `$$` is a `$`.
 
-    The text is None where a name's value cannot be known. See kubernetes.io, "Define dependent environment variables".
+    The text, the place in the host of each of its characters, and whether anything was replaced. The text is None where
+    a name's value cannot be known. See k8s.io/kubernetes third_party/forked/golang/expansion.
     """
-    if "$(" not in text:
-        return text, True
     pieces: list[str] = []
+    offsets: list[int] = []
+    changed = False
     position = 0
+
+    def keep(end: int) -> None:
+        pieces.append(text[position:end])
+        offsets.extend(places[position:end])
+
     while True:
-        start = text.find("$(", position)
-        if start < 0:
-            pieces.append(text[position:])
-            return "".join(pieces), False
-        if start > 0 and text[start - 1] == "$":
-            pieces.append(text[position:start])
-            position = start + 1
+        start = text.find("$", position)
+        if start < 0 or start + 1 >= len(text):
+            keep(len(text))
+            offsets.append(places[-1])
+            return "".join(pieces), offsets, changed
+        following = text[start + 1]
+        if following == "$":
+            keep(start + 1)
+            position, changed = start + 2, True
             continue
-        end = text.find(")", start)
-        if end < 0:
-            pieces.append(text[position:])
-            return "".join(pieces), False
-        name = text[start + 2 : end]
-        pieces.append(text[position:start])
+        end = text.find(")", start) if following == "(" else -1
+        name = text[start + 2 : end] if end >= 0 else ""
         if name in environment:
             value = environment[name].value
             if value is None:
-                return None, False
+                return None, [], False
+            keep(start)
             pieces.append(value)
-        elif open_environment:
-            return None, False
-        else:
-            pieces.append(text[start : end + 1])
-        position = end + 1
+            offsets.extend([places[start]] * len(value))
+            position, changed = end + 1, True
+            continue
+        if name and open_environment and not name[0].isdigit() and all(letter in _VARIABLE_LETTERS for letter in name):
+            return None, [], False
+        keep(start + 1)
+        position = start + 1
 
 
 def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:
-    """The nodes of a serving's container that the API takes only as strings, what they are, and how YAML types them."""
+    """The nodes of a serving's container that the API takes only as strings, what they are, and how YAML types them.
+
+    What a template will put there is left out. A `command` or `args` that is no list comes as `a list of strings`.
+    """
     container: Node = serving.facts["container"]
+    file: YamlFile = serving.facts["document"]
     for key in ("command", "args"):
-        for item in _items(get(container, key)):
-            yield item, f"an item of {key}", scalar_type(item) if item.kind == "scalar" else item.kind
+        node = get(container, key)
+        if node is None or _is_expression(file, node) or _type(node) == "null":
+            continue
+        if node.kind != "sequence":
+            yield node, key, f"{_type(node)} instead of a list"
+            continue
+        for item in node.items:
+            if not _is_expression(file, item):
+                yield item, f"an item of {key}", _type(item)
     for item in _items(get(container, "env")):
         if item.kind != "mapping":
             continue
         value = get(item, "value")
-        if value is not None:
-            yield (
-                value,
-                f"the value of {_text(get(item, 'name'))}",
-                scalar_type(value) if value.kind == "scalar" else value.kind,
-            )
+        if value is not None and not _is_expression(file, value):
+            yield value, f"the value of {_text(get(item, 'name'))}", _type(value)
+
+
+def _type(node: Node) -> str:
+    return scalar_type(node) if node.kind == "scalar" else node.kind
 
 
 def span_of_container(serving: Serving) -> Span:

@@ -9,7 +9,7 @@ from servelint.manifests.serving import Argument, Manifest, NoWriter, Serving, S
 from servelint.manifests.versions import version_of_image
 from servelint.text import Source
 
-_CONDITIONAL = "runs only on some paths of the script"
+CONDITIONAL = "runs only on some paths of the script"
 _WRITER = NoWriter("no flag of this server sets what ends generation; it reads the model's own files")
 
 
@@ -51,7 +51,7 @@ def serving_of_launch(path: str, kind: str, launch: Launch, command: Command, sc
     if any(argument.count is None for argument in launch.arguments):
         hidden.append("some words come from outside the script")
     if command.condition:
-        hidden.append(_CONDITIONAL)
+        hidden.append(CONDITIONAL)
     version = None
     if launch.image is not None and launch.image.value:
         tag = version_of_image(launch.image.value)

@@ -31,8 +31,14 @@ _SWITCHES = frozenset(
         "--detach", "--disable-content-trust", "--init", "--interactive", "--no-healthcheck", "--oom-kill-disable",
         "--privileged", "--publish-all", "--quiet", "--read-only", "--rm", "--sig-proxy", "--tty", "--help",
         "--replace", "--rmi", "--tls-verify", "--http-proxy", "--no-hosts", "--no-hostname", "--passwd", "--rootfs",
+        "--use-api-socket", "--env-host", "--read-only-tmpfs",
     }
 )  # fmt: skip
+# The client's own options before `run` that take the next word.
+_CLIENT_OPTIONS = frozenset(
+    {"--config", "--context", "-c", "--host", "-H", "--log-level", "-l", "--tlscacert", "--tlscert", "--tlskey"}
+    | {"--connection", "--identity", "--root", "--namespace", "-n", "--address", "-a", "--url"}
+)
 _SHORT_SWITCHES = frozenset("ditPq")
 
 
@@ -79,12 +85,52 @@ def engine_of_image(image: str) -> tuple[str, str] | None:
     return None
 
 
+def has_own_entry_point(image: str | None) -> bool:
+    """Whether an image surely starts the server itself, whatever words it gets.
+
+    vLLM's and TGI's own images do. Others that carry the engine (`rocm/vllm`, `nvcr.io/nvidia/vllm`) run the command
+    that they are given.
+    """
+    if image is None:
+        return False
+    name = image.rsplit("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0].lower()
+    return name.startswith("vllm-openai") or "text-generation-inference" in name
+
+
+def takes_arguments(image: str | None, words: Sequence[Argument]) -> bool:
+    """Whether the words behind an image are for the server: always in the engines' own images.
+
+    In others, which may run whatever command they get (`rocm/vllm bash`), only where they begin with an option.
+    """
+    return has_own_entry_point(image) or bool(words and (words[0].text or words[0].prefix).startswith("-"))
+
+
+def known_image(text: str, is_whole: bool) -> str | None:
+    """An image as far as its repository goes: `vllm/vllm-openai:` of `vllm/vllm-openai:$TAG`.
+
+    None where the beginning that is known may end within the repository's name.
+    """
+    return text if is_whole or ":" in text.rsplit("/", 1)[-1] or "@" in text else None
+
+
 def recognise(words: Sequence[Argument]) -> Launch | None:
     """The launch that these words make, None where they launch no engine that servelint knows.
 
     The first word is the program. Runners (`uv run`, `poetry run`) and containers (`docker run … image …`) are looked
     through; an unknown word where the program or the image should stand makes it None.
     """
+    launch = _recognise(words)
+    if launch is not None and any(_asks_for_help(word.text) for word in launch.arguments):
+        return None
+    return launch
+
+
+def _asks_for_help(text: str | None) -> bool:
+    """Whether a word makes the program print something and end."""
+    return text in ("--help", "-h", "--version") or (text is not None and text.startswith("--help="))
+
+
+def _recognise(words: Sequence[Argument]) -> Launch | None:
     rest = list(words)
     for _ in range(4):
         if not rest or rest[0].text is None:
@@ -117,15 +163,19 @@ def _module_launch(words: list[Argument]) -> Launch | None:
         text = words[index].text
         if text is None:
             return None
-        if text == "-m":
-            module = words[index + 1].text if index + 1 < len(words) else None
-            following = tuple(words[index + 2 :])
+        if text.startswith("-m"):
+            # `-m module`, or `-mmodule`.
+            place = index + 1 if text == "-m" else index
+            if place >= len(words):
+                return None
+            module = text[2:] or words[place].text
+            following = tuple(words[place + 1 :])
             if module in VLLM_MODULES:
-                return Launch("vllm", "module", following, words[index + 1].span)
+                return Launch("vllm", "module", following, words[place].span)
             if module in ("vllm", "vllm.entrypoints.cli.main") and following and following[0].text == "serve":
-                return Launch("vllm", "serve", following, words[index + 1].span)
+                return Launch("vllm", "serve", following, words[place].span)
             if module == "huggingfaceserver":
-                return Launch("vllm", "kserve", following, words[index + 1].span)
+                return Launch("vllm", "kserve", following, words[place].span)
             return None
         if not text.startswith("-"):
             return None
@@ -151,9 +201,10 @@ def _container_launch(words: list[Argument]) -> Launch | None:
     index = 1
     while index < len(words) and words[index].text not in ("run", "create"):
         # `docker container run` has one more word; `docker exec`, `docker build` launch no server from an image.
-        if not (words[index].text or "").startswith("-") and words[index].text != "container":
+        text = words[index].text or ""
+        if not text.startswith("-") and text != "container":
             return None
-        index += 1
+        index += 2 if text in _CLIENT_OPTIONS else 1
     index += 1
     environment: list[Setting] = []
     env_files: list[Argument] = []
@@ -161,9 +212,13 @@ def _container_launch(words: list[Argument]) -> Launch | None:
     has_entry_point = False
     while index < len(words):
         word = words[index]
-        if word.count is None:
+        if word.count is None and not word.prefix:
             return None
+        # `--name=$NAME` without quotes is still meant as one word.
         text = word.text if word.text is not None else word.prefix
+        if text == "--":
+            index += 1
+            break
         if not text.startswith("-") or text == "-":
             break
         name, value, width = _container_option(words, index)
@@ -174,25 +229,33 @@ def _container_launch(words: list[Argument]) -> Launch | None:
         elif name == "--entrypoint":
             entry_point, has_entry_point = value, True
         index += width
-    if index >= len(words) or words[index].text is None:
+    if index >= len(words):
         return None
     image = words[index]
+    repository = known_image(image.text if image.text is not None else image.prefix, image.text is not None)
+    if repository is None:
+        return None
     following = words[index + 1 :]
-    setting = Setting("image", image.text, image.span, image.span, "image")
+    setting = Setting("image", image.text, image.span, image.span, "image", reason=image.reason)
     if has_entry_point:
-        if entry_point is None or not entry_point.text:
+        if entry_point is None or entry_point.text is None:
             return None
-        launch = recognise([entry_point, *following])
+        # An empty one takes the image's away: the words behind the image are the whole command.
+        launch = recognise([entry_point, *following] if entry_point.text else following)
         if launch is None:
             return None
     else:
-        engine = engine_of_image(image.text or "")
+        engine = engine_of_image(repository)
         if engine is None:
             launch = recognise(following) if following else None
             if launch is None:
                 return None
         else:
             launch = Launch(engine[0], engine[1], tuple(following), image.span)
+            if engine[1] == "image" and not takes_arguments(repository, following):
+                launch = recognise(following)
+                if launch is None:
+                    return None
     return Launch(
         launch.engine, launch.launcher, launch.arguments, launch.name, setting, tuple(environment), tuple(env_files)
     )

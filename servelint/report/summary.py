@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from servelint.report import Style
-from servelint.report.collect import SEVERITIES, Report
+from servelint.report.collect import SEVERITIES, VERDICTS, Report
 from servelint.report.printing import paint
 
 
@@ -27,16 +27,20 @@ def summary_line(report: Report, style: Style) -> str:
 
 
 def _all_well(report: Report) -> str:
-    stops, total = report.verdicts["stops"], report.deployments
+    stops, away, unknown = (report.verdicts[verdict] for verdict in VERDICTS)
+    total = report.deployments
     if not total:
         return "nothing to report"
     if stops == total:
         return "stops where it should" if total == 1 else "all stop where they should"
-    unknown = report.verdicts["unknown"]
-    known = f"{stops:,} {'stops' if stops == 1 else 'stop'} where {'it' if stops == 1 else 'they'} should"
-    if report.verdicts["runs-away"]:
-        return f"nothing to report; {known}"
-    return f"nothing to report; {known}, {unknown:,} cannot be judged from what was read"
+    parts = []
+    if stops:
+        parts.append(f"{stops:,} stops where it should" if stops == 1 else f"{stops:,} stop where they should")
+    if away:
+        parts.append(f"{away:,} {'runs' if away == 1 else 'run'} away")
+    if unknown:
+        parts.append(f"{unknown:,} cannot be judged from what was read")
+    return f"nothing to report; {', '.join(parts)}"
 
 
 def _problems(report: Report, style: Style) -> str:

@@ -69,14 +69,14 @@ def spawn(*words: str, stdin: bytes = b"", **settings: str) -> subprocess.Comple
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare a text with the golden file of that name; `pytest --update-goldens` writes it instead."""
+    """Compare a text with the golden file of that name; `pytest tests/cli --update-goldens` writes it instead."""
 
     def compare(name: str, text: str) -> None:
         file = GOLDENS / f"{name}.txt"
-        if request.config.getoption("--update-goldens"):
+        if request.config.getoption("--update-goldens", default=False):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="\n")
-        assert file.exists(), f"no golden file {file.name}; make it with pytest --update-goldens"
+        assert file.exists(), f"no golden file {file.name}; make it with pytest tests/cli --update-goldens"
         assert text == file.read_text(encoding="utf-8")
 
     return compare
