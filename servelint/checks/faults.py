@@ -36,7 +36,14 @@ _RULES: dict[str, tuple[str, Severity]] = {
 
 def check_faults(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """One finding for every fault that the engine's reading brought up."""
+    command = deployment.serving.facts.get("command")
+    last = command.words[-1] if command is not None else None
     for fault in deployment.reading.faults:
+        if last is not None and last.text in (" ", "\t", "\r") and fault.sort == "conflict":
+            # A backslash with a blank behind it makes a word of the blank: SL509 says so.
+            arguments = deployment.serving.arguments
+            if arguments and fault.span == arguments[-1].span:
+                continue
         finding = _finding(deployment, fault)
         if finding is not None:
             yield finding

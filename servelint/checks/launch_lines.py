@@ -47,8 +47,10 @@ def check_continuation(deployment: Deployment, policy: Policy) -> Iterator[Findi
     else:
         message = f"the line above does not end in a backslash: {first} is run as a program of its own"
         title = "continue the line above with a backslash"
-        if not between.strip():
-            edit = Edit(command.span.end, command.span.end, " \\")
+        newline = len(between) - len(between.lstrip(" \t"))
+        if not between.strip() and between.replace("\r\n", "\n").count("\n") == 1:
+            # Blanks at the line's end go: behind a backslash they would undo it.
+            edit = Edit(command.span.end, command.span.end + newline, " \\")
     if edit is not None and inner is not None:
         edit = inner.host_edit(edit)
     fix = Fix(title, "safe", (edit,)) if edit is not None else None

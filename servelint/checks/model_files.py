@@ -286,10 +286,16 @@ def _validator() -> Any:
     return Draft202012Validator(json.loads(text))
 
 
+_TYPES = {
+    "integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a text",
+    "array": "a list", "object": "an object",
+}  # fmt: skip
+
+
 def _expected(error: Any) -> str:
     if error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        return f"{listing([str(kind) for kind in kinds])} is expected"
+        return f"{' or '.join(_TYPES.get(str(kind), str(kind)) for kind in kinds)} is expected"
     if error.validator in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
         words = {
             "minimum": "at least",

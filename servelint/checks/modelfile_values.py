@@ -48,6 +48,34 @@ def check_literal_quotes(deployment: Deployment, policy: Policy) -> Iterator[Fin
         )  # fmt: skip
 
 
+def check_literal_escapes(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL107: `\\n` in a stop, which is a backslash and a letter to Ollama."""
+    serving = deployment.serving
+    for setting, instruction in _instructions(deployment):
+        if setting.name != "stop" or "\\" not in (setting.value or "") or listed_stops(instruction):
+            continue
+        escape = _escape(setting.value or "")
+        if escape is None:
+            continue
+        yield Finding(
+            "SL107", "warning", serving.path, setting.span,
+            f"{escape} is a backslash and a letter in this stop: Ollama waits for {excerpt(setting.value or '')}",
+            why="Nothing is escaped in a Modelfile, and a model seldom writes a backslash where a line ends.",
+            help='a stop over two lines can stand between """ and """', no_fix="a line break cannot stand in one line",
+        )  # fmt: skip
+
+
+def _escape(value: str) -> str | None:
+    """The first `\\n`, `\\r` or `\\t` in a value that begins no longer word (`\\nabla`, `\\text`)."""
+    position = value.find("\\")
+    while position >= 0:
+        letter, following = value[position + 1 : position + 2], value[position + 2 : position + 3]
+        if letter and letter in "nrt" and not following.islower():
+            return "\\" + letter
+        position = value.find("\\", position + 1)
+    return None
+
+
 def check_listed_stops(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL108: several stops in one value."""
     serving = deployment.serving
@@ -98,4 +126,10 @@ def _instructions(deployment: Deployment) -> Iterator[tuple]:  # type: ignore[ty
         yield setting, instruction
 
 
-CHECKS: tuple[Check, ...] = (check_swallowed_comment, check_literal_quotes, check_listed_stops, check_carriage_returns)
+CHECKS: tuple[Check, ...] = (
+    check_swallowed_comment,
+    check_literal_quotes,
+    check_literal_escapes,
+    check_listed_stops,
+    check_carriage_returns,
+)

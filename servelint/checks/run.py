@@ -73,7 +73,7 @@ def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool 
             except Exception as error:  # one broken rule must not take the others' findings with it
                 internal.append(_broken(f"{check.__module__}.{check.__name__}", path, error))
     chosen = _choose(found, policy)
-    if policy.respect_ignores:
+    if policy.respect_ignores and "servelint:" in source.text:
         chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)
     chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
     return Result(path, manifest.kind, source.text, tuple(chosen), tuple(deployments), tuple(internal), manifest)

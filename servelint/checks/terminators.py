@@ -66,7 +66,7 @@ def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator
     severity: Severity = "error" if certain and identity.certain else "warning"
     fix, refusal = repair(f"add {names}", serving.writer.add("stop", [token.text for token in missing]))
     if listed:
-        shown = listing([excerpt(setting.value or "", 30) for setting in stops])
+        shown = listing([excerpt(setting.value or "", 30) or '""' for setting in stops])
         message = f"{names} ends a turn of this model and is not among its stops ({shown})"
         why = _why_listed(deployment)
     else:

@@ -7,11 +7,11 @@ What counts as strict is Python's own `json.loads`, which transformers, vLLM and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from servelint.records import record
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from servelint.formats.problem import Comment, Problem
+from servelint.records import record
 from servelint.text import Embedded, LineIndex, Span
 
 if TYPE_CHECKING:

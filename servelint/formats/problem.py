@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import overload
+
 from servelint.records import record
 from servelint.text import Span
 
@@ -27,3 +30,34 @@ class Comment:
     span: Span
     text: str
     target: Span
+
+
+class LateComments(Sequence[Comment]):
+    """Comments that are looked for only when somebody asks for them: most files are read without."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], tuple[Comment, ...]]) -> None:
+        self._find = find
+        self._found: tuple[Comment, ...] | None = None
+
+    def _comments(self) -> tuple[Comment, ...]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def __len__(self) -> int:
+        return len(self._comments())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._comments() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._comments())
+
+    @overload
+    def __getitem__(self, index: int) -> Comment: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Comment]: ...
+    def __getitem__(self, index: int | slice) -> Comment | Sequence[Comment]:
+        return self._comments()[index]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from servelint.formats import yaml_scalars as scalars
-from servelint.formats.problem import Comment, Problem
+from servelint.formats.problem import Comment, LateComments, Problem
 from servelint.formats.yaml_types import plain_type, typed
+from servelint.records import record
 from servelint.text import Embedded, Span
 
 # go-yaml gives up at 10,000 levels, libyaml at 1,000; deeper than this no person writes, and proofs recurse.
@@ -121,7 +121,7 @@ class Node:
         return f"Node({self.kind}, {self.start}, {self.end}, {self.text!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class YamlFile:
     """A text as YAML.
 
@@ -134,13 +134,13 @@ class YamlFile:
     text: str
     documents: tuple[Node | None, ...] = ()
     problems: tuple[Problem, ...] = ()
-    comments: tuple[Comment, ...] = ()
+    comments: Sequence[Comment] = ()
     spans: tuple[Span, ...] = ()
     templated: bool = False
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class YamlRefusal:
     """Why an edit is not made."""
 
@@ -159,11 +159,15 @@ def read_yaml(text: str) -> YamlFile:
         reader.problems = [problem for problem in reader.problems if problem.sort != "syntax"]
         reader.problems.append(Problem(_forbidden(text[forbidden]), Span(forbidden, forbidden + 1)))
     spans = _document_spans(reader.starts, len(text))
-    comments: tuple[Comment, ...] = ()
+    comments: Sequence[Comment] = ()
     if reader.scalars is not None:
-        from servelint.formats.yaml_comments import find_comments
 
-        comments = find_comments(text, reader.scalars, reader.limit, reader.documents, reader.starts, spans)
+        def find() -> tuple[Comment, ...]:
+            from servelint.formats.yaml_comments import find_comments
+
+            return find_comments(text, reader.scalars or (), reader.limit, reader.documents, reader.starts, spans)
+
+        comments = LateComments(find)
     problems = tuple(sorted(reader.problems, key=lambda problem: problem.span))
     broken = any(problem.sort == "syntax" for problem in problems)
     return YamlFile(text, tuple(reader.documents), problems, comments, spans, reader.templated, broken)
@@ -607,6 +611,14 @@ def is_templated(text: str) -> bool:
 # Where a node stands, and whether it may be edited there
 
 
+def _site_start(node: Node) -> int:
+    return node.alias_span.start if node.alias_span is not None else node.begin
+
+
+def _key_start(pair: tuple[Node, Node]) -> int:
+    return _site_start(pair[0])
+
+
 def ancestors(file: YamlFile, node: Node) -> list[Node] | None:
     """The collections that a node stands in, outermost first; None where it is not written in the file's documents."""
     if node.alias_span is not None or not file.documents:
@@ -619,10 +631,10 @@ def ancestors(file: YamlFile, node: Node) -> list[Node] | None:
             return None
         chain.append(current)
         if current.kind == "sequence":
-            place = bisect_right(current.items, node.begin, key=lambda item: item.site.start) - 1
+            place = bisect_right(current.items, node.begin, key=_site_start) - 1
             current = current.items[place] if place >= 0 else None
         else:
-            place = bisect_right(current.items, node.begin, key=lambda pair: pair[0].site.start) - 1
+            place = bisect_right(current.items, node.begin, key=_key_start) - 1
             if place < 0:
                 return None
             key, value = current.items[place]
@@ -657,7 +669,7 @@ def refusal(file: YamlFile, node: Node) -> str | None:
 
 
 def _around(mapping: Node, child: Node) -> list[Any]:
-    place = bisect_right(mapping.items, child.begin, key=lambda pair: pair[0].site.start)
+    place = bisect_right(mapping.items, child.begin, key=_key_start)
     return mapping.items[max(0, place - 1) : place]
 
 
@@ -696,6 +708,18 @@ def embedded(file: YamlFile, node: Node) -> Embedded:
     else:
         encode = scalars.plain_encoder(in_flow(file, node))
     return Embedded(text, decoded.offsets, encode, None, decoded.ends)
+
+
+def embedded_late(file: YamlFile, node: Node) -> Embedded:
+    """As `embedded`, but whether a plain scalar may be edited is worked out when an edit is made: few ever are."""
+    if node.style != "plain" or node.end - node.start != len(node.text):
+        return embedded(file, node)
+
+    def encode(text: str) -> str | None:
+        full = embedded(file, node)
+        return None if full.encode is None else full.encode(text)
+
+    return Embedded(node.text, range(node.start, node.end + 1), encode)
 
 
 def _region_end(host: str, node: Node) -> int:

@@ -34,7 +34,7 @@ def find_comments(
     places = _comment_places(text, scalars, limit)
     if not places:
         return ()
-    units = sorted(_units(documents), key=lambda unit: (unit.start, -unit.end))
+    units = [Span(start, end) for start, end in sorted(_units(documents), key=lambda unit: (unit[0], -unit[1]))]
     binder = _Binder(text, units, starts, spans, [0, *(match.end() for match in line_breaks().finditer(text))])
     return tuple(Comment(place, text[place.start : place.end], binder.target(place)) for place in places)
 
@@ -59,20 +59,26 @@ def _comment_places(text: str, scalars: Sequence[tuple[int, int, str]], limit: i
     return places
 
 
-def _units(documents: Sequence[Node | None]) -> Iterator[Span]:
+def _units(documents: Sequence[Node | None]) -> Iterator[tuple[int, int]]:
     """What a comment may belong to: every key/value pair and every list item, aliases not followed."""
     stack = [root for root in documents if root is not None and root.alias_span is None]
     while stack:
         node = stack.pop()
         if node.kind == "mapping":
             for key, value in node.items:
-                yield Span(key.site.start, max(value.site.end, key.site.end))
+                start, end = _site(key)
+                yield start, max(_site(value)[1], end)
                 stack.extend(child for child in (key, value) if child.items and child.alias_span is None)
         else:
             for item in node.items:
-                yield item.site
+                yield _site(item)
                 if item.items and item.alias_span is None:
                     stack.append(item)
+
+
+def _site(node: Node) -> tuple[int, int]:
+    alias = node.alias_span
+    return (node.begin, node.end) if alias is None else (alias.start, alias.end)
 
 
 class _Binder:

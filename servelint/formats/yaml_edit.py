@@ -36,6 +36,8 @@ def append_items(file: YamlFile, sequence: Node, texts: Sequence[str]) -> tuple[
     if isinstance(written, YamlRefusal):
         return written
     if sequence.flow:
+        if any(item.kind == "mapping" and not file.text.startswith("{", item.start) for item in sequence.items):
+            return YamlRefusal("it holds a pair without braces")
         return _extend_flow(file.text, sequence, sequence.items, written)
     last = sequence.items[-1]
     place = _line_end(file.text, sequence.end)

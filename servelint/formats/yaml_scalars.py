@@ -26,7 +26,8 @@ _HEX_WIDTHS = {"x": 2, "u": 4, "U": 8}
 
 # Characters that begin something else than a plain scalar (YAML 1.1, 5.3), or are refused at its beginning.
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
-_FLOW_INDICATORS = frozenset(",[]{}")
+# The last is none of YAML's, but readers disagree on it in front of a bracket.
+_FLOW_INDICATORS = frozenset(",[]{}?")
 
 
 @cache
@@ -289,13 +290,16 @@ def plain_encoder(flow: bool) -> Callable[[str], str | None]:
             return text
         if unprintable(text) is not None or any(mark in text for mark in BREAKS):
             return None
-        if "#" in text and (" #" in text or "\t#" in text or text[0] == "#"):
+        if "\t" in text:
+            # Legal within a plain scalar, but readers differ in what they take `0<tab>0` for.
             return None
-        if ":" in text and (": " in text or ":\t" in text or text[-1] == ":"):
+        if "#" in text and (" #" in text or text[0] == "#"):
             return None
-        if text[-1] in " \t":
+        if ":" in text and (": " in text or text[-1] == ":"):
             return None
-        if text[0] in _INDICATORS and not (text[0] == "-" and text[1:2] not in ("", " ", "\t")):
+        if text[-1] == " ":
+            return None
+        if text[0] in _INDICATORS and not (text[0] == "-" and text[1:2] not in ("", " ")):
             return None
         if flow and not _FLOW_INDICATORS.isdisjoint(text):
             return None

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from servelint.files.context import Context
-from servelint.formats.yaml import Node, YamlFile, YamlRefusal, embedded, get, is_templated, read_yaml, scalar_type
+from servelint.formats.yaml import (
+    Node,
+    YamlFile,
+    YamlRefusal,
+    embedded,
+    embedded_late,
+    get,
+    is_templated,
+    read_yaml,
+    scalar_type,
+)
 from servelint.formats.yaml_edit import replace_scalar, split_item
 from servelint.manifests.launchers import Launch, engine_of_image, known_image, recognise, takes_arguments
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
@@ -422,7 +432,7 @@ def _argument(file: YamlFile, node: Node, environment: dict[str, Setting], open_
         return Argument(None, node.span, "not a string", form="yaml")
     text = text_or_none
     if "$(" not in text and "$$" not in text:
-        return Argument(text, node.span, inner=embedded(file, node), form="yaml", node=node)
+        return Argument(text, node.span, inner=embedded_late(file, node), form="yaml", node=node)
     inner = embedded(file, node)
     expanded, offsets, changed = _expand(text, inner.offsets, environment, open_environment)
     if expanded is None:

@@ -139,5 +139,5 @@ class Manifest:
     format: str = ""
     servings: tuple[Serving, ...] = ()
     problems: tuple[Problem, ...] = ()
-    comments: tuple[Comment, ...] = ()
+    comments: Sequence[Comment] = ()
     facts: dict[str, Any] = field(default_factory=dict)

