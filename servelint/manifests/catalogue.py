@@ -185,6 +185,16 @@ def kind_of(path: str, data: bytes) -> Kind | None:
     return next((kind for kind in KINDS if kind.named(name) and kind.sniffs(data)), None)
 
 
+# What most files of a repository end in, and no manifest does whatever else its name says.
+_NEVER = frozenset(
+    {
+        "py", "pyi", "md", "rst", "html", "css", "js", "mjs", "ts", "tsx", "jsx", "go", "rs", "java", "kt", "rb", "php", "c",
+        "h", "cc", "cpp", "hpp", "cs", "swift", "scala", "lua", "png", "jpg", "jpeg", "gif", "svg", "ico", "pdf", "zip", "gz",
+        "tar", "whl", "so", "o", "a", "bin", "safetensors", "gguf", "parquet", "csv", "lock", "snap", "toml", "map", "woff2",
+    }
+)  # fmt: skip
+
+
 def may_be_manifest(name: str) -> bool:
     """Whether a base name alone lets any kind in: a walk need not read the other files."""
-    return any(kind.named(name) for kind in KINDS)
+    return name.rpartition(".")[2] not in _NEVER and any(kind.named(name) for kind in KINDS)
