@@ -12,7 +12,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from servelint.files.context import UnreadableError, read_bytes
@@ -62,7 +61,7 @@ def fingerprint(entry: Entry, folder: str) -> Key:
 def read_baseline(path: str) -> Baseline:
     """The baseline in a file. Raises `BaselineError` where there is none that can be read."""
     try:
-        document = json.loads(read_bytes(Path(path), _SIZE_LIMIT))
+        document = json.loads(read_bytes(path, _SIZE_LIMIT))
         if not isinstance(document, dict) or document.get("version") != VERSION:
             raise BaselineError(f"{path}: not a baseline of version {VERSION}; make it with --write-baseline")
         keys = [_key(row) for row in document["findings"]]

@@ -125,14 +125,16 @@ class Configurations:
 
     def policy(self, path: str) -> Policy:
         """What holds for a file, the command line included. Raises `ConfigurationError`."""
-        configuration = self.of(path)
-        key = configuration.folder if configuration.is_uniform else path
-        policy = self._policies.get(key)
-        if policy is None:
-            policy = configuration.policy(path, self._respect_ignores)
-            if self._choice is not None:
-                policy = laid_over(policy, self._choice)
-            self._policies[key] = policy
+        folder = os.path.dirname(path) or "."
+        policy = self._policies.get(folder)
+        if policy is not None:
+            return policy
+        configuration = self.in_folder(folder)
+        policy = configuration.policy(path, self._respect_ignores)
+        if self._choice is not None:
+            policy = laid_over(policy, self._choice)
+        if configuration.is_uniform:
+            self._policies[folder] = policy
         return policy
 
     def _search(self, folder: str) -> Configuration:

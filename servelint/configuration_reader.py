@@ -35,12 +35,10 @@ def read_configuration(path: str, folder: str | None = None) -> Configuration:
 
     Raises `ConfigurationError` where it cannot be read or says what no configuration can.
     """
-    from pathlib import Path
-
     from servelint.files.context import UnreadableError, read_bytes
 
     try:
-        data = read_bytes(Path(path), SIZE_LIMIT)
+        data = read_bytes(path, SIZE_LIMIT)
     except UnreadableError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     root = _read_toml(path, data) if path.endswith(".toml") else _read_yaml(path, data)

@@ -10,7 +10,7 @@ from servelint.checks.policy import Policy
 from servelint.checks.repairs import repair
 from servelint.engines.reading import Fault
 from servelint.formats.problem import Problem
-from servelint.manifests.serving import Manifest, Refusal, Serving
+from servelint.manifests.serving import Argument, Manifest, Refusal, Serving
 from servelint.text import Edit
 
 # Which rule speaks for which sort of fault, and how loud when the engine is certain of it.
@@ -88,8 +88,40 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
         return repair("leave the inner quotes out", Refusal("it cannot be written here") if edit is None else (edit,))
     if argument.form != "shell" or "'" in fault.suggestion:
         return None, None
-    word = f"{argument.text[:start]}'{fault.suggestion}'"
-    return repair("quote the JSON for the shell", (Edit(argument.span.start, argument.span.end, word),))
+    end = _end_of_json(serving, argument, argument.text[start:])
+    if end is None:
+        return None, "the JSON is not written out here"
+    written = _as_written(serving, argument.span.start, end, argument.text[:start], fault.suggestion)
+    word = f"{argument.text[:start]}'{written}'"
+    return repair("quote the JSON for the shell", (Edit(argument.span.start, end, word),))
+
+
+def _end_of_json(serving: Serving, first: Argument, value: str) -> int | None:
+    """Where the JSON ends that begins in this word: a shell has cut it at its blanks."""
+    depth = value.count("{") - value.count("}")
+    end = first.span.end
+    behind = False
+    for word in serving.arguments or ():
+        if word is first:
+            behind = True
+        elif behind and depth > 0:
+            if word.text is None or not word.literal:
+                return None
+            depth += word.text.count("{") - word.text.count("}")
+            end = word.span.end
+    return end if depth == 0 else None
+
+
+def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str) -> str:
+    """The JSON as its author spaced it, where that is what is meant; else as it was put together again."""
+    import json
+
+    text: str = serving.facts.get("text", "")
+    written = text[start:end].removeprefix(prefix)
+    try:
+        return written if "'" not in written and json.loads(written) == json.loads(meant) else meant
+    except ValueError:
+        return meant
 
 
 _MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes"})

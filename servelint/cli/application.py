@@ -15,7 +15,7 @@ from servelint.cli.main import COMMANDS
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
-_ROOT_OPTIONS = ("--help", "-h", "--version", "-V")
+_ROOT_OPTIONS = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = """\
 \b
@@ -41,7 +41,7 @@ class _Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"servelint.cli.{cmd_name}")
-        app = _application()
+        app = _application(add_completion=False)
         app.command(cmd_name, context_settings=_CONTEXT)(module.command)
         return get_command(app)  # type: ignore[return-value]
 
@@ -53,7 +53,7 @@ class _Commands(TyperGroup):
 
 def _application(**settings: object) -> typer.Typer:
     # Rich would cost a cold start as much again as everything else together.
-    return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, **settings)  # type: ignore[arg-type]
+    return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, **settings)  # type: ignore[arg-type]
 
 
 def _print_version(wanted: bool) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from servelint.checks.catalogue import is_selected, severity_of
 from servelint.checks.finding import RANK, Finding
@@ -16,7 +16,6 @@ from servelint.checks.run import Result, lint
 from servelint.cli.output import Progress, UsageError
 from servelint.configuration import Configurations, Layer, check_selectors
 from servelint.files.context import Context, UnreadableError, read_bytes
-from servelint.records import record
 from servelint.report.collect import Entry
 from servelint.text import Span
 
@@ -27,8 +26,7 @@ STDIN = "-"
 _HEAD = 64 * 1024
 
 
-@record
-class Target:
+class Target(NamedTuple):
     """A file that is meant: `named` where it was given itself, not found in a folder; `root` bounds what it may read.
 
     `trouble` says why it cannot be looked at, `data` holds it where it is not on the disk.
@@ -113,7 +111,7 @@ class Session:
         reason, head = target.trouble, b""
         if reason is None:
             try:
-                return read_bytes(Path(target.path))
+                return read_bytes(target.path)
             except UnreadableError as error:
                 reason, head = str(error), _head_of(target.path)
         # Hooks name every file of a broad pattern: a large one that does not even begin like a manifest is none.

@@ -12,13 +12,14 @@ from servelint.text import Source, decode
 
 # A manifest that a person wrote is far smaller; tokenizer files and weights are never read whole.
 SIZE_LIMIT = 8 * 1024 * 1024
+_CHUNK = 64 * 1024
 
 
 class UnreadableError(Exception):
     """A file that cannot be read; the message says why, without the path."""
 
 
-def read_bytes(path: Path, limit: int = SIZE_LIMIT) -> bytes:
+def read_bytes(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 
     Raises `UnreadableError` with a reason that a person understands. Never blocks on a pipe or a device.
@@ -27,16 +28,22 @@ def read_bytes(path: Path, limit: int = SIZE_LIMIT) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise UnreadableError((error.strerror or str(error)).lower()) from error
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableError("not a regular file")
-            if status.st_size > limit:
-                raise UnreadableError(f"{status.st_size:,} bytes, more than the limit of {limit:,}")
-            return file.read(limit + 1)
-        except OSError as error:
-            raise UnreadableError((error.strerror or str(error)).lower()) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError("not a regular file")
+        if status.st_size > limit:
+            raise UnreadableError(f"{status.st_size:,} bytes, more than the limit of {limit:,}")
+        # A file object would set a buffer of the limit's size aside for every small file. The first read takes all
+        # that was there; the further ones find its end, or what was added since.
+        data = os.read(descriptor, status.st_size + 1)
+        while len(data) <= limit and (more := os.read(descriptor, _CHUNK)):
+            data += more
+        return data
+    except OSError as error:
+        raise UnreadableError((error.strerror or str(error)).lower()) from error
+    finally:
+        os.close(descriptor)
 
 
 class Context:

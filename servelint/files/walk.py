@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def walk(
         here, chain = stack.pop()
         try:
             with os.scandir(here or ".") as listing:
-                entries = sorted(listing, key=_name_of)
+                entries = sorted(listing, key=attrgetter("name"))
         except OSError as error:
             if unreadable is not None:
                 unreadable(here.rstrip(separator) or ".", (error.strerror or str(error)).lower())
@@ -190,10 +191,6 @@ def _has_wildcards(text: str) -> bool:
     return any(character in text for character in "*?[\\")
 
 
-def _name_of(entry: os.DirEntry[str]) -> str:
-    return entry.name
-
-
 def _is_file(entry: os.DirEntry[str], real_root: str, wanted: Callable[[str], bool]) -> bool:
     """Whether it is a regular file, or a link to one below the root that has no wanted name of its own."""
     try:
@@ -266,14 +263,12 @@ def _ignores_folder(chain: _Chain) -> bool:
 
 
 def _read_patterns(path: str) -> Patterns:
-    from pathlib import Path
-
     from servelint.files.context import UnreadableError, read_bytes
 
     if not os.path.exists(path):
         return ()
     try:
-        data = read_bytes(Path(path), _IGNORE_FILE_LIMIT)
+        data = read_bytes(path, _IGNORE_FILE_LIMIT)
     except UnreadableError:
         return ()
     return compile_patterns(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n"))

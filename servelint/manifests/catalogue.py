@@ -177,7 +177,7 @@ def kind_of(path: str, data: bytes) -> Kind | None:
     UTF-16 text is sniffed without its zero bytes. A text without a name (`-`) is judged by its bytes alone.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        data = data.replace(b"\0", b"")
+        data = data[2:].replace(b"\0", b"")
     name = os.path.basename(path)  # noqa: PTH119 (a plain str: this runs for every file of a tree)
     if path == "-":
         wanted = next((kind for kind, sniffs in _OF_A_NAMELESS_TEXT if sniffs(data)), None)

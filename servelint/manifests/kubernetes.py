@@ -488,8 +488,10 @@ def _expand(
             continue
         if name and open_environment and not name[0].isdigit() and all(letter in _VARIABLE_LETTERS for letter in name):
             return None, [], False
-        keep(start + 1)
-        position = start + 1
+        # An unknown name is passed over as a whole: what is nested in it is not looked at.
+        stop = end + 1 if end >= 0 else start + 1
+        keep(stop)
+        position = stop
 
 
 def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:

@@ -43,7 +43,7 @@ def _stop_set(stops: StopSet, locator: Locator) -> dict[str, Any]:
                 "from": stop.origin,
                 "line": locator.line(stop.path, stop.span),
             }
-            for stop in stops.ids
+            for stop in (*stops.ids, *stops.published)
         ],
         "tokens": list(stops.tokens),
         "complete": stops.complete,

@@ -43,6 +43,7 @@ def dumped(kind: str, spec: dict[str, Any]) -> str:
     return str(yaml.safe_dump({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}))
 
 
+TGI = "ghcr.io/huggingface/text-generation-inference:3.0.1"
 CONTAINER = {"name": "server", "image": "vllm/vllm-openai:v0.11.2", "args": ["--model", "m"]}
 POD = {"containers": [CONTAINER]}
 TEMPLATE = {"template": {"spec": POD}}
@@ -142,8 +143,8 @@ def test_documents_are_read_one_by_one() -> None:
             "module",
             ["--model", "m"],
         ),
-        ("      args: [--model-id, m]\n", "ghcr.io/huggingface/text-generation-inference:3.0.1", "image", ["--model-id", "m"]),
-        ("      command: [text-generation-launcher]\n      args: [--model-id, m]\n", "x", "launcher", ["--model-id", "m"]),
+        ("      args: [--model-id, m]\n", TGI, "image", ["--model-id", "m"]),
+        ("      command: [text-generation-launcher]\n      args: [--model-id=m]\n", "x", "launcher", ["--model-id=m"]),
         ("      args:\n", "vllm/vllm-openai", "image", []),
         ("      args: ~\n      command: []\n", "vllm/vllm-openai", "image", []),
         ("", "vllm/vllm-openai:${TAG}", "image", []),
@@ -385,8 +386,9 @@ _KEYS = st.sampled_from(
      "model", "storageUri", "modelFormat", "valueFrom", "envFrom", "jobTemplate", "leaderWorkerTemplate", 5, None, True]
 )  # fmt: skip
 _SCALARS = st.sampled_from(
-    ["Pod", "Deployment", "List", "InferenceService", "ServingRuntime", "vllm/vllm-openai:v0.11.2", "vllm", "serve", "sh",
-     "-c", "vllm serve m --port $(A)", "$(A)", "A", "{{ .x }}", "${A}", "<b>", "", 5, None, True, 1.5, "huggingface", "$$("]
+    ["Pod", "Deployment", "List", "InferenceService", "ServingRuntime", "vllm/vllm-openai:v0.11.2", "vllm", "serve",
+     "sh", "-c", "vllm serve m --port $(A)", "$(A)", "A", "{{ .x }}", "${A}", "<b>", "", 5, None, True, 1.5,
+     "huggingface", "$$("]
 )  # fmt: skip
 _TREES = st.recursive(
     _SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=6), max_leaves=30

@@ -242,8 +242,8 @@ def test_base_name() -> None:
 
 
 _WORDS = st.sampled_from(
-    ["docker", "run", "-e", "--env=A", "-", "--", "-it", "vllm", "serve", "python", "-m", "uv", VLLM_IMAGE, "", "--help",
-     "vllm.entrypoints.openai.api_server", "--entrypoint", "container", "--entrypoint=", "rocm/vllm", None]
+    ["docker", "run", "-e", "--env=A", "-", "--", "-it", "vllm", "serve", "python", "-m", "uv", VLLM_IMAGE, "",
+     "--help", "vllm.entrypoints.openai.api_server", "--entrypoint", "container", "--entrypoint=", "rocm/vllm", None]
 )  # fmt: skip
 
 

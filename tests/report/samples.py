@@ -61,6 +61,7 @@ def full_finding(text: str = MODELFILE) -> Finding:
 
 
 def report(*findings: Finding, text: str = MODELFILE, deployments: tuple[Deployment, ...] = ()) -> Report:
-    """The report of one Modelfile with these findings."""
-    result = Result("Modelfile", "modelfile", text, findings, deployments)
+    """The report of one Modelfile with these findings, which are all about it."""
+    path = findings[0].path if findings else "Modelfile"
+    result = Result(path, "modelfile", text, findings, deployments)
     return gather([(result, Context())], lambda _, entries: entries, with_servings=True)
