@@ -36,15 +36,15 @@ def record(*, eq: bool = True, order: bool = False) -> Callable[[type[_Record]],
 def record(cls: type[_Record] | None = None, /, *, eq: bool = True, order: bool = False) -> Any:
     """Make a class with annotated fields a frozen record, its instances equal by their fields.
 
-    With `order=True` they are ordered by them too; with `eq=False` an instance equals only itself. Records are not inherited from, and fields without a default stand
-    before those with one.
+    With `order=True` they are ordered by them too; with `eq=False` an instance equals only itself. Records are not
+    inherited from, and fields without a default stand before those with one.
     """
     return _make(cls, eq, order) if cls is not None else lambda wrapped: _make(wrapped, eq, order)
 
 
 def _make(cls: type[Any], eq: bool, order: bool) -> type[Any]:
     # The names alone count here: the annotations are texts, and nothing evaluates them.
-    names = tuple(cls.__dict__.get("__annotations__", {}))
+    names = tuple(cls.__dict__.get("__annotations__", {}))  # noqa: RUF063 (inspect is what this module avoids)
     namespace = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
     namespace["__slots__"] = names
@@ -93,7 +93,7 @@ def _values(self: Any) -> tuple[Any, ...]:
     return tuple([getattr(self, name) for name in self.__slots__])
 
 
-def _refuse(self: Any, name: str, value: Any = None) -> None:
+def _refuse(self: Any, name: str, value: Any = None) -> None:  # noqa: ARG001 (the signature of __setattr__)
     raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be changed")
 
 

@@ -137,8 +137,31 @@ def _choose(findings: Iterable[Finding], policy: Policy) -> list[Finding]:
             continue
         if severity != finding.severity:
             finding = replace(finding, severity=severity)
+        if not _is_text(finding.message, finding.why, finding.help, finding.no_fix or ""):
+            finding = _as_text(finding)
         chosen.setdefault((finding.rule, finding.span, finding.message), finding)
     return list(chosen.values())
+
+
+def _is_text(*texts: str) -> bool:
+    """Whether these can be written anywhere: a byte that is not UTF-8 stands in a text as half a surrogate pair."""
+    for text in texts:
+        if not text.isascii():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                return False
+    return True
+
+
+def _as_text(finding: Finding) -> Finding:
+    def shown(text: str) -> str:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    return replace(
+        finding, message=shown(finding.message), why=shown(finding.why), help=shown(finding.help),
+        no_fix=None if finding.no_fix is None else shown(finding.no_fix),
+    )  # fmt: skip
 
 
 def _broken(what: str, path: str, error: BaseException) -> str:

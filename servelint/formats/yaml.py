@@ -593,8 +593,8 @@ def value(node: Node | None) -> Any:
         if current.kind == "sequence":
             container.extend(holder(item) for item in current.items)
         else:
-            for key, child in entries(current):
-                name = typed(key.text, scalar_type(key)) if key.kind == "scalar" else f"?{key.start}"
+            for number, (key, child) in enumerate(entries(current)):
+                name = typed(key.text, scalar_type(key)) if key.kind == "scalar" else f"?{number}"
                 container[name] = holder(child)
     return root
 

@@ -188,9 +188,10 @@ def kind_of(path: str, data: bytes) -> Kind | None:
 # What most files of a repository end in, and no manifest does whatever else its name says.
 _NEVER = frozenset(
     {
-        "py", "pyi", "md", "rst", "html", "css", "js", "mjs", "ts", "tsx", "jsx", "go", "rs", "java", "kt", "rb", "php", "c",
-        "h", "cc", "cpp", "hpp", "cs", "swift", "scala", "lua", "png", "jpg", "jpeg", "gif", "svg", "ico", "pdf", "zip", "gz",
-        "tar", "whl", "so", "o", "a", "bin", "safetensors", "gguf", "parquet", "csv", "lock", "snap", "toml", "map", "woff2",
+        "py", "pyi", "md", "rst", "html", "css", "js", "mjs", "ts", "tsx", "jsx", "go", "rs", "java", "kt", "rb",
+        "php", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "scala", "lua", "png", "jpg", "jpeg", "gif", "svg", "ico",
+        "pdf", "zip", "gz", "tar", "whl", "so", "o", "a", "bin", "safetensors", "gguf", "parquet", "csv", "lock",
+        "snap", "toml", "map", "woff2",
     }
 )  # fmt: skip
 

@@ -111,7 +111,7 @@ def test_what_is_mended(tmp_path: Path, name: str, text: str, rule: str, after: 
     ("name", "text", "rule"),
     [
         ("serve.sh", f"X='--max-model-len 8192'\ndocker run vllm/vllm-openai:v0.11.2 --model {QWEN} \"$X\"\n", "SL507"),
-        ("pod.yaml", pod("      args: &a [m, '--port 80']\n    - {name: b, image: vllm/vllm-openai, args: *a}\n"), "SL507"),
+        ("pod.yaml", pod("      args: &a [m, '--port 80']\n    - {name: b, image: vllm, args: *a}\n"), "SL507"),
     ],
 )  # fmt: skip
 def test_what_is_not_mended_says_why(tmp_path: Path, name: str, text: str, rule: str) -> None:

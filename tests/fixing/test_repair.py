@@ -21,7 +21,9 @@ from tests.conftest import read_rows
 FIXES = read_rows("vectors/fixes.handed.jsonl")
 
 
-def mend(text: str | bytes, name: str = "Modelfile", policy: Policy | None = None, unsafe: bool = False) -> repair.Repair:
+def mend(
+    text: str | bytes, name: str = "Modelfile", policy: Policy | None = None, unsafe: bool = False
+) -> repair.Repair:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     return fix_file(name, data, Context(Path("/nowhere")), policy or Policy(), unsafe=unsafe)
 
@@ -39,7 +41,7 @@ def test_repairs_are_those_recorded_byte_for_byte(row: dict[str, str]) -> None:
     [
         pytest.param(
             "FROM ./qwen2.5-7b-instruct.gguf\nPARAMETER stop '<|im_end|>' # end\nPARAMETER top_k 20\n",
-            "FROM ./qwen2.5-7b-instruct.gguf\n# end\nPARAMETER stop \"<|im_end|>\"\n"
+            'FROM ./qwen2.5-7b-instruct.gguf\n# end\nPARAMETER stop "<|im_end|>"\n'
             'PARAMETER stop "<|endoftext|>"\nPARAMETER top_k 20\n',
             id="a remark, then the quotes, then the second terminator",
         ),
@@ -172,7 +174,9 @@ def test_a_repair_keeps_comments_is_idempotent_and_adds_no_fault(
     assert result.after.startswith(mark)
     again = mend(result.after)
     assert again.after == result.after
-    errors = {f.rule for f in run.lint("Modelfile", before, Context(), Policy(), True).findings if f.severity == "error"}
+    errors = {
+        f.rule for f in run.lint("Modelfile", before, Context(), Policy(), True).findings if f.severity == "error"
+    }
     assert {finding.rule for finding in result.result.findings if finding.severity == "error"} <= errors
     old = run.lint("Modelfile", before, Context(), Policy(), True).manifest
     new = result.result.manifest
