@@ -253,6 +253,26 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def check_inert_stops(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL121: stop settings in this file that the servers throw away."""
+    if not _first(deployment) or not _readable(deployment):
+        return
+    serving = deployment.serving
+    for name in ("stop_strings", "stop", "stop_token_ids"):
+        setting = serving.last(name)
+        if setting is None or setting.data in (None, [], ""):
+            continue
+        if name == "stop_strings":
+            why = "transformers uses it only when generate() is also given the tokenizer; vLLM and TGI never do."
+        else:
+            why = "No such field exists: transformers keeps it unused, vLLM and TGI drop it."
+        yield Finding(
+            "SL121", "warning", serving.path, setting.whole,
+            f"{name} in this file stops nothing on a server that loads this folder", why=why,
+            help=f"put the ids of these texts into {_EOS}, or send the stops with the request",
+        )  # fmt: skip
+
+
 def check_schema(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL513: a field of the wrong type, or out of range."""
     serving = deployment.serving
@@ -339,5 +359,6 @@ CHECKS: tuple[Check, ...] = (
     check_not_terminators,
     check_hidden_cap,
     check_banned_ends,
+    check_inert_stops,
     check_schema,
 )

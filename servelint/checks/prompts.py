@@ -51,4 +51,22 @@ def check_missing_template(deployment: Deployment, policy: Policy) -> Iterator[F
     )  # fmt: skip
 
 
-CHECKS: tuple[Check, ...] = (check_base_as_chat, check_missing_template)
+def check_raw_prompt(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL305 on a Modelfile: the template is the bare prompt, and the model was trained on turns."""
+    serving, identity = deployment.serving, deployment.identity
+    template = serving.last("template")
+    if serving.facts.get("source") != "path" or not identity.generates_chat or template is None:
+        return
+    # With a RENDERER the template is dead text: so official models are written.
+    if serving.named("renderer") or "".join((template.value or "").split()) != "{{.Prompt}}":
+        return
+    yield Finding(
+        "SL305", "warning", serving.path, template.whole,
+        f"the bare prompt goes to a model that was trained on turns ({identity.source})",
+        why="Without the header of an assistant's turn it continues the question, and comes to no end of a turn.",
+        help="write the model's chat TEMPLATE, or leave TEMPLATE out so that the one in the GGUF is used",
+        no_fix="the model's template has to be looked up",
+    )  # fmt: skip
+
+
+CHECKS: tuple[Check, ...] = (check_base_as_chat, check_missing_template, check_raw_prompt)

@@ -47,7 +47,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
 }
 
-_RULE_OF_PROBLEM = {"syntax": "SL501", "unclosed-quote": "SL503", "duplicate-key": "SL514"}
+_RULE_OF_PROBLEM = {"syntax": "SL501", "encoding": "SL903", "unclosed-quote": "SL503", "duplicate-key": "SL514"}
 
 
 def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool = False) -> Result:

@@ -271,6 +271,31 @@ def span_of_stops(deployment: Deployment) -> Span:
     return stops[-1].whole if stops else deployment.serving.span
 
 
+def check_narrowed_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL119 on vLLM: the folder of --generation-config lists fewer ends than the model's own file does."""
+    option = deployment.reading.option("--generation-config")
+    listed = {stop.value for stop in deployment.reading.stop_set.ids if stop.origin == "--generation-config"}
+    if option is None or not listed or not deployment.identity.certain:
+        return
+    from servelint.engines.model_files import plain_ids
+    from servelint.models.families import official_generation_config
+
+    identity, serving = deployment.identity, deployment.serving
+    published = plain_ids(official_generation_config(identity).get("eos_token_id"))
+    missing = [value for value in dict.fromkeys(published) if value not in listed]
+    if not missing or not identity.generates_chat:
+        return
+    texts = {token.id: token.text for token in (*identity.vocabulary, *identity.terminators)}
+    names = listing([f"{value} ({texts[value]})" if value in texts else str(value) for value in missing])
+    ends_turn = any(token.id in missing for token in identity.turn)
+    yield Finding(
+        "SL119", "warning" if ends_turn else "note", serving.path, option.span,
+        f"this folder's eos_token_id takes the place of the model's own list, and lacks {names}",
+        why="Of the model's own ends only the tokenizer's end token is left beside what the folder lists.",
+        help=f"list {names} there too",
+    )  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
     check_missing_terminator,
     check_missing_document_terminator,
@@ -278,4 +303,5 @@ CHECKS: tuple[Check, ...] = (
     check_lookalikes,
     check_foreign_tokens,
     check_ordinary_text,
+    check_narrowed_ids,
 )

@@ -13,7 +13,7 @@ from servelint.text import Span
 class Problem:
     """A fault of syntax: what the format's own reader says, and where.
 
-    `sort` is `syntax` (the reader refuses the file), `unclosed-quote` or `duplicate-key`; `related` points to what the
+    `sort` is `syntax` (the reader refuses the file), `encoding`, `unclosed-quote` or `duplicate-key`; `related` points to what the
     fault is about (the first of two keys, the quote that is never closed), with a word of its own.
     """
 

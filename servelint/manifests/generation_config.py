@@ -81,7 +81,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     writer = JsonWriter(file.document)
     settings = tuple(_settings(file))
     root = file.document.root
-    span = Span(0, 1) if root is None else Span(root.span.start, root.span.start + 1)
+    span = Span(0, len(source.text[:1])) if root is None else Span(root.span.start, root.span.start + 1)
     facts = {"folder": folder, "file": file}
     model = _model(folder)
     servings = tuple(
@@ -153,7 +153,13 @@ def _settings(file: FolderFile) -> list[Setting]:
 def _byte_problems(source: Source) -> list[Problem]:
     found = []
     if source.mark:
-        found.append(Problem("the file begins with a byte order mark, which Python's JSON reader refuses", Span(0, 1)))
+        found.append(
+            Problem(
+                "the file begins with a byte order mark, which Python's JSON reader refuses",
+                Span(0, len(source.text[:1])),
+                "encoding",
+            )
+        )
     invalid = source.first_invalid()
     if invalid is not None:
         byte = ord(source.text[invalid]) - 0xDC00
