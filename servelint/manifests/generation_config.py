@@ -164,7 +164,6 @@ def _byte_problems(source: Source) -> list[Problem]:
     if invalid is not None:
         byte = ord(source.text[invalid]) - 0xDC00
         shown = f"0x{byte:02X}" if 0 <= byte <= 0xFF else "a lone surrogate"
-        found.append(
-            Problem(f"the byte {shown} here is not UTF-8, so the file cannot be read", Span(invalid, invalid + 1))
-        )
+        message = f"the byte {shown} here is not UTF-8, so the file cannot be read"
+        found.append(Problem(message, Span(invalid, invalid + 1), "encoding"))
     return found
