@@ -120,7 +120,10 @@ def _json_children(node: Any) -> list[tuple[Any, Any, Span]]:
 def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     from servelint.formats.yaml import plain, read_yaml
 
-    before, after = plain(old.text), plain(new.text)
+    try:
+        before, after = plain(old.text), plain(new.text)
+    except ValueError as error:
+        return f"the independent reader does not take it: {error}"
     if len(before) != len(after):
         return "the new text has another number of documents"
     documents = read_yaml(old.text).documents
@@ -153,8 +156,11 @@ def _touched_yaml(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
 
 
 def _yaml_children(node: Any) -> list[tuple[Any, Any]]:
+    from servelint.formats.yaml import scalar_type
+    from servelint.formats.yaml_types import typed
+
     if node.kind == "mapping":
-        return [(key.text, value) for key, value in node.items if value is not None]
+        return [(typed(key.text, scalar_type(key)), value) for key, value in node.items if key.kind == "scalar"]
     if node.kind == "sequence":
         return list(enumerate(node.items))
     return []

@@ -15,8 +15,9 @@ from servelint.formats.yaml_edit import append_items, insert_key, replace_scalar
 from servelint.text import Edit, apply_edits
 
 TEXTS = [
-    "<|im_end|>", "--flag", "16384", "true", "a: b", "# x", 'say "hi"', "it's", '{"a": 1}', "\n", "", " lead", "é", "null",
+    "<|im_end|>", "--flag", "16384", "true", "a: b", "# x", 'say "hi"', "it's", '{"a": 1}', "", " lead", "é", "null",
     "2024-01-01", "a,b", "-1", "1e3", "0o17", "x:y", "- a", "%x", "@x", "~", "<<", "=", "12:30", "\x07", "yes", ".inf",
+    "\n",
 ]  # fmt: skip
 
 
@@ -328,8 +329,8 @@ def test_any_text_is_written_so_that_all_readers_read_it_back(text: str, data: s
     assert plain(result)[0][-1] == new
 
 
-SOUP = ["a", "b: ", "- ", "\n", "\n  ", "\n    ", " ", "'x'", '"y"', "|\n", "|+\n", ">-\n", " # c", "#", "[", "]", "{", "}",
-        ", ", "? ", "key: ", "\r\n", "1", "\n\n"]  # fmt: skip
+SOUP = ["a", "b: ", "- ", "\n", "\n  ", "\n    ", " ", "'x'", '"y"', "|\n", "|+\n", ">-\n", " # c", "#", "[", "]", "{",
+        "}", ", ", "? ", "key: ", "\r\n", "1", "\n\n"]  # fmt: skip
 
 
 @settings(max_examples=400)
