@@ -177,9 +177,7 @@ def _differences(one: Any, other: Any, allowed: Sequence[tuple[Any, ...]]) -> st
             missing = [key for key in (*left, *right) if key not in left or key not in right]
             if missing:
                 return f"{_dotted((*path, missing[0]))} would come or go"
-            stack.extend(
-                (left[key], right[key], (*path, str(key) if not isinstance(key, str) else key)) for key in left
-            )
+            stack.extend((left[key], right[key], (*path, key)) for key in left)
         elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
             stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=True)))
         elif (left != right and left == left) or type(left) is not type(right):

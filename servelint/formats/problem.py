@@ -13,8 +13,8 @@ from servelint.text import Span
 class Problem:
     """A fault of syntax: what the format's own reader says, and where.
 
-    `sort` is `syntax` (the reader refuses the file), `encoding`, `unclosed-quote` or `duplicate-key`; `related` points to what the
-    fault is about (the first of two keys, the quote that is never closed), with a word of its own.
+    `sort` is `syntax` (the reader refuses the file), `encoding`, `unclosed-quote` or `duplicate-key`; `related` points
+    to what the fault is about (the first of two keys, the quote that is never closed), with a word of its own.
     """
 
     message: str

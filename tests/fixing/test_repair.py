@@ -148,10 +148,12 @@ def test_a_batch_with_one_bad_repair_keeps_the_others(monkeypatch: pytest.Monkey
 
 LINES = st.sampled_from(
     [
-        "PARAMETER stop <|im_end|>", 'PARAMETER stop "<|im_end|>"', "PARAMETER stop '<|endoftext|>'", "PARAMETER top_k 20",
+        "PARAMETER stop <|im_end|>", 'PARAMETER stop "<|im_end|>"', "PARAMETER stop '<|endoftext|>'",
+        "PARAMETER top_k 20",
         'PARAMETER stop "<im_end>"', 'PARAMETER stop ["<|im_end|>", "User:"]', "PARAMETER stop <|im_end|> # end",
         "# a remark", "SYSTEM Be brief. # really", 'PARAMETER stop "a" "b"', "PARAMETER num_ctx 4096   # room", "",
-        'SYSTEM """\n# no remark\nPARAMETER stop "x"\n"""', "  parameter stop “<|im_end|>”", 'PARAMETER stop "<|im_end|>" # q',
+        'SYSTEM """\n# no remark\nPARAMETER stop "x"\n"""', "  parameter stop “<|im_end|>”",
+        'PARAMETER stop "<|im_end|>" # q',
         "PARAMETER max_tokens 100", "PARAMETER stop User:", 'TEMPLATE """<|im_start|>user\n{{ .Prompt }}"""',
     ]
 )  # fmt: skip
