@@ -270,7 +270,7 @@ values = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(_KEYS), values, max_size=4))
 def test_the_schema_and_the_checker_agree(tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]) -> None:
-    file = tmp_path_factory.getbasetemp() / ".servelint.yaml"
+    file = tmp_path_factory.mktemp("configured") / ".servelint.yaml"
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
     try:

@@ -208,9 +208,13 @@ def test_fields_of_a_wrong_type(tmp_path: Path, value: str, place: str, hint: st
     assert explained(finding)
 
 
-@pytest.mark.parametrize("text", ["{", "{,}", '{"eos_token_id": 7,}', "\ufeff{}", "// no\n{}", ""])
+@pytest.mark.parametrize("text", ["{", "{,}", '{"eos_token_id": 7,}', "// no\n{}", ""])
 def test_an_unreadable_file_is_judged_by_its_syntax_alone(tmp_path: Path, text: str) -> None:
     assert {finding.rule for finding in run(tmp_path, NAME, text, CHAT).findings} == {"SL501"}
+
+
+def test_a_byte_order_mark_makes_it_unreadable(tmp_path: Path) -> None:
+    assert {finding.rule for finding in run(tmp_path, NAME, "\ufeff{}", CHAT).findings} == {"SL903"}
 
 
 def test_a_config_under_another_name_knows_no_folder(tmp_path: Path) -> None:

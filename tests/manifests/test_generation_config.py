@@ -84,13 +84,17 @@ def test_a_key_that_stands_twice_counts_as_its_last_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "hint"),
-    [(b"\xef\xbb\xbf{}", "byte order mark"), (b'{"eos_token": "\xe9"}', "0xE9"), (b"{,}", "")],
+    ("data", "sort", "hint"),
+    [
+        (b"\xef\xbb\xbf{}", "encoding", "byte order mark"),
+        (b'{"eos_token": "\xe9"}', "encoding", "0xE9"),
+        (b"{,}", "syntax", ""),
+    ],
 )
-def test_bytes_that_no_reader_takes(data: bytes, hint: str) -> None:
+def test_bytes_that_no_reader_takes(data: bytes, sort: str, hint: str) -> None:
     manifest = manifest_of(data)
     assert manifest is not None
-    assert any(hint in problem.message for problem in manifest.problems if problem.sort == "syntax")
+    assert any(hint in problem.message for problem in manifest.problems if problem.sort == sort)
     assert not manifest.servings[0].facts["file"].readable
 
 
