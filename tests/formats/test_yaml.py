@@ -36,6 +36,12 @@ PIECES = [
     "\udc80", "{{ x }}", "%",
 ]  # fmt: skip
 soup = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
+# With comments at several depths, and without what a comment that is taken out changes by itself: text that keeps its
+# trailing blank lines, an explicit indentation, a `?` that turns into a plain scalar.
+commented_soup = st.lists(
+    st.sampled_from([*(piece for piece in PIECES if not set(piece) & set("+?2")), " # c\n", "# c\n", "  # c\n"]),
+    max_size=24,
+).map("".join)
 
 
 def one(text: str) -> Node:
@@ -410,7 +416,7 @@ def test_comment_belongs_to(text: str, targets: list[str]) -> None:
 
 
 @settings(max_examples=300)
-@given(soup.filter(lambda text: "#" in text and "+" not in text and "?" not in text and "|2" not in text))
+@given(commented_soup)
 def test_a_text_means_the_same_without_its_comments(text: str) -> None:
     file = read_yaml(text)
     if file.broken:
