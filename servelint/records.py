@@ -8,7 +8,7 @@ Type checkers see ordinary frozen dataclasses (PEP 681).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, TypeAlias, TypeVar, dataclass_transform, overload
 
 _Record = TypeVar("_Record")
 _MISSING: Any = object()
@@ -58,16 +58,25 @@ def _make(cls: type[Any], eq: bool, order: bool) -> type[Any]:
         namespace["__lt__"] = _less
     made = type(cls.__name__, cls.__bases__, namespace)
     setters = tuple(getattr(made, name).__set__ for name in names)
-    made.__init__ = _initialiser(cls.__name__, names, setters, defaults)  # type: ignore[misc]
+    made.__init__ = _initialiser(made, names, setters, defaults)  # type: ignore[misc]
     return made
 
 
+_Setters: TypeAlias = "tuple[Callable[[Any, Any], None], ...]"
+# From this many records of a class on, an initialiser of its own pays for its compilation.
+_MANY = 300
+
+
 def _initialiser(
-    title: str, names: tuple[str, ...], setters: tuple[Callable[[Any, Any], None], ...], defaults: dict[str, Any]
+    cls: type[Any], names: tuple[str, ...], setters: _Setters, defaults: dict[str, Any]
 ) -> Callable[..., None]:
-    count = len(names)
+    count, title, calls = len(names), cls.__name__, 0
 
     def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807 (it becomes the method of that name)
+        nonlocal calls
+        calls += 1
+        if calls == _MANY:
+            cls.__init__ = _compiled_initialiser(names, setters, defaults)
         given = len(values)
         if given > count:
             raise TypeError(f"{title} takes {count} values, not {given}")
@@ -87,6 +96,29 @@ def _initialiser(
             raise TypeError(f"{title} has no field {next(iter(named))}, or it was given twice")
 
     return __init__
+
+
+def _compiled_initialiser(names: tuple[str, ...], setters: _Setters, defaults: dict[str, Any]) -> Callable[..., None]:
+    """The method as a dataclass would have it: four times as fast, and dear to make."""
+    space: dict[str, Any] = {"_missing": _MISSING}
+    parameters, lines = ["self"], []
+    for index, name in enumerate(names):
+        space[f"_set{index}"] = setters[index]
+        default = defaults.get(name, _MISSING)
+        value = name
+        if type(default) is _Field:
+            space[f"_make{index}"] = default.factory
+            parameters.append(f"{name}=_missing")
+            value = f"_make{index}() if {name} is _missing else {name}"
+        elif default is not _MISSING:
+            space[f"_default{index}"] = default
+            parameters.append(f"{name}=_default{index}")
+        else:
+            parameters.append(name)
+        lines.append(f"    _set{index}(self, {value})")
+    exec("def __init__(" + ", ".join(parameters) + "):\n" + "\n".join(lines or ["    pass"]), space)
+    made: Callable[..., None] = space["__init__"]
+    return made
 
 
 def _values(self: Any) -> tuple[Any, ...]:

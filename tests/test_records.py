@@ -90,3 +90,26 @@ def test_replace_hash_pickle_and_repr() -> None:
     assert Thing("a") != Thing("a")
     assert len({Thing("a"), Thing("a")}) == 2
     assert Point(1) != Peer(1)
+
+
+def test_the_thousandth_record_is_made_as_the_first() -> None:
+    @record
+    class Many:
+        name: str
+        count: int = 2
+        tags: dict[str, int] = field(default_factory=dict)
+
+    for number in range(1000):
+        made = Many(str(number), tags={"n": number}) if number % 2 else Many(name=str(number))
+        assert made == Many(str(number), 2, {"n": number} if number % 2 else {})
+    one, other = Many("a"), Many("b")
+    assert one.tags is not other.tags
+    with pytest.raises(TypeError, match="name"):
+        Many()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="colour"):
+        Many("a", colour="b")  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        Many("a", 1, {}, 2)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match="frozen"):
+        one.count = 3  # type: ignore[misc]
+    assert replace(one, count=5) == Many("a", 5)

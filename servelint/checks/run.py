@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 
 from servelint.checks.catalogue import is_selected, severity_of
@@ -113,11 +114,12 @@ def verdict_of(identity: Identity, reading: Reading) -> str:
     return "unknown" if None in states and not replaced else "runs-away"
 
 
-def _checks(kind: str) -> list[Check]:
+@cache
+def _checks(kind: str) -> tuple[Check, ...]:
     checks: list[Check] = []
     for group in _GROUPS.get(kind, ()):
         checks.extend(import_module(f"servelint.checks.{group}").CHECKS)
-    return checks
+    return tuple(checks)
 
 
 def _of_problem(path: str, problem: Problem, manifest: Manifest) -> Finding:

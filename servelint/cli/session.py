@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from servelint.checks.catalogue import is_selected, severity_of
@@ -16,6 +15,7 @@ from servelint.checks.run import Result, lint
 from servelint.cli.output import Progress, UsageError
 from servelint.configuration import Configurations, Layer, check_selectors
 from servelint.files.context import Context, UnreadableError, read_bytes
+from servelint.manifests.catalogue import kind_of
 from servelint.report.collect import Entry
 from servelint.text import Span
 
@@ -115,11 +115,8 @@ class Session:
             except UnreadableError as error:
                 reason, head = str(error), _head_of(target.path)
         # Hooks name every file of a broad pattern: a large one that does not even begin like a manifest is none.
-        if head or not target.named:
-            from servelint.manifests.catalogue import kind_of
-
-            if kind_of(target.path, head) is None:
-                return Result(target.path, None, "")
+        if (head or not target.named) and kind_of(target.path, head) is None:
+            return Result(target.path, None, "")
         policy = self.configurations.policy(target.path)
         severity = severity_of("SL903", "error", policy) if is_selected("SL903", policy) else None
         if severity is None:
@@ -134,7 +131,7 @@ class Session:
         key = (target.root, os.path.dirname(target.path))
         if self._context is None or key != self._context_key or target.data is not None:
             overlay = {target.path: target.data} if target.data is not None else None
-            self._context, self._context_key = Context(Path(target.root), overlay), key
+            self._context, self._context_key = Context(target.root, overlay), key
         return self._context
 
     def forget_context(self) -> None:
@@ -157,6 +154,9 @@ class Session:
         data = self.read(target)
         if isinstance(data, Result):
             return data
+        if kind_of(target.path, data) is None:
+            # Most files of a tree: neither their configuration nor what lies beside them matters.
+            return Result(target.path, None, "")
         policy = self.configurations.policy(target.path)
         try:
             return lint(target.path, data, context, policy, target.named)

@@ -1,12 +1,13 @@
 """What lies beside a manifest: reads sibling files for context, within the root, within limits."""
 
+# Plain strings: pathlib costs more at start than reading a manifest.
+# ruff: noqa: PTH109, PTH110
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 
 from servelint.text import Source, decode
 
@@ -19,7 +20,7 @@ class UnreadableError(Exception):
     """A file that cannot be read; the message says why, without the path."""
 
 
-def read_bytes(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
+def read_bytes(path: str, limit: int = SIZE_LIMIT) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 
     Raises `UnreadableError` with a reason that a person understands. Never blocks on a pipe or a device.
@@ -35,8 +36,10 @@ def read_bytes(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         if status.st_size > limit:
             raise UnreadableError(f"{status.st_size:,} bytes, more than the limit of {limit:,}")
         # A file object would set a buffer of the limit's size aside for every small file. The first read takes all
-        # that was there; the further ones find its end, or what was added since.
+        # that was there, and as one byte more was asked for, it has seen the end.
         data = os.read(descriptor, status.st_size + 1)
+        if len(data) == status.st_size:
+            return data
         while len(data) <= limit and (more := os.read(descriptor, _CHUNK)):
             data += more
         return data
@@ -53,8 +56,8 @@ class Context:
     written. Nothing outside the root is read, through a symlink or otherwise.
     """
 
-    def __init__(self, root: Path | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
-        self.root = root or Path.cwd()
+    def __init__(self, root: str | os.PathLike[str] | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
+        self.root = os.fspath(root) if root is not None else os.getcwd()
         self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}
         self._seen: dict[str, Source | None] = {}
         self._there: dict[str, bool] = {}
@@ -81,7 +84,7 @@ class Context:
             return decode(self._overlay[path])
         if path not in self._seen:
             try:
-                self._seen[path] = decode(read_bytes(Path(path))) if self._within(path) else None
+                self._seen[path] = decode(read_bytes(path)) if self._within(path) else None
             except UnreadableError:
                 self._seen[path] = None
         return self._seen[path]
@@ -89,7 +92,7 @@ class Context:
     def exists(self, path: str) -> bool:
         """Whether a file or folder of that path is there and within the root."""
         path = os.path.normpath(path)
-        return path in self._overlay or (self._within(path) and os.path.exists(path))  # noqa: PTH110 (a plain str)
+        return path in self._overlay or (self._within(path) and os.path.exists(path))
 
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder, sorted; none where it cannot be listed."""

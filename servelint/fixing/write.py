@@ -53,7 +53,7 @@ def _target(path: Path) -> str:
 
 def _refuse_changed(path: Path, before: bytes) -> None:
     try:
-        current = read_bytes(path)
+        current = read_bytes(os.fspath(path))
     except UnreadableError as error:
         raise WriteError(str(error)) from error
     if current != before:

@@ -15,6 +15,24 @@ HEAVY = {
     "logging", "argparse", "tomllib", "subprocess", "shutil", "hashlib", "platform",
 }  # fmt: skip
 
+# All of the standard library that the check of a Modelfile may load, beside what Python itself does at its start.
+ALLOWED = {
+    "__future__", "_bisect", "_collections", "_functools", "_json", "_operator", "_typing", "bisect", "collections",
+    "contextlib", "functools", "gc", "importlib", "itertools", "json", "keyword", "math", "operator", "os", "re",
+    "reprlib", "types", "typing", "warnings", "enum", "copyreg", "_sre", "sre_compile", "sre_constants", "sre_parse",
+    "annotationlib", "ast", "_ast", "_weakref", "copy", "weakref", "_weakrefset", "unicodedata", "string",
+}  # fmt: skip
+_BARE = set(
+    json.loads(
+        subprocess.run(
+            [sys.executable, "-c", "import sys, json; print(json.dumps(sorted(sys.modules)))"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
+)
+
 
 def loaded(*words: str) -> set[str]:
     """The modules that a command line loads, in a process of its own."""
@@ -38,6 +56,8 @@ def healthy(folder: Path) -> Path:
 def test_a_modelfile_needs_nothing_heavy(healthy: Path, words: list[str]) -> None:
     modules = loaded(*words)
     assert modules & (HEAVY | {"yaml", "tree_sitter"}) == set()
+    foreign = {name.partition(".")[0] for name in modules - _BARE if not name.startswith("servelint")}
+    assert foreign <= ALLOWED
     assert {name for name in modules if name.startswith("servelint.cli.")} == {
         "servelint.cli.checking", "servelint.cli.main", "servelint.cli.output", "servelint.cli.session",
     }  # fmt: skip
