@@ -67,7 +67,9 @@ def _finding(deployment: Deployment, fault: Fault) -> Finding | None:
 
 
 def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
-    """The repair of a word whose meaning is certain: split in two, or with its quotes where they belong."""
+    """The repair of a word whose meaning is certain: renamed, split in two, or with its quotes where they belong."""
+    if fault.sort == "deprecated" and fault.suggestion and fault.certain and fault.path in (None, serving.path):
+        return _rename(serving, fault, fault.suggestion)
     if fault.suggestion is None or not fault.certain or fault.sort not in _MENDED:
         return None, None
     argument = next((word for word in serving.arguments or () if word.span.covers(fault.span)), None)
@@ -94,6 +96,17 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
     written = _as_written(serving, argument.span.start, end, argument.text[:start], fault.suggestion)
     word = f"{argument.text[:start]}'{written}'"
     return repair("quote the JSON for the shell", (Edit(argument.span.start, end, word),))
+
+
+def _rename(serving: Serving, fault: Fault, name: str) -> tuple[Fix | None, str | None]:
+    """The new name in the place of the old one, where that stands once in what the fault points at."""
+    document = serving.facts.get("document")
+    text: str = serving.facts.get("text", getattr(document, "text", ""))
+    written = text[fault.span.start : fault.span.end]
+    if not fault.subject or written.count(fault.subject) != 1:
+        return None, "the name is not written out here"
+    start = fault.span.start + written.index(fault.subject)
+    return repair(f"write {name}", (Edit(start, start + len(fault.subject), name),))
 
 
 def _end_of_json(serving: Serving, first: Argument, value: str) -> int | None:

@@ -326,6 +326,10 @@ def _expected(error: Any) -> str:
         return f"{words[error.validator]} {error.validator_value} is expected"
     if error.validator == "enum":
         return f"one of {listing([_shown(value) for value in error.validator_value])} is expected"
+    if error.validator == "not":
+        # What may not stand there at all: the schema says why.
+        reason = str(error.schema.get("description", "nothing may stand here")).rstrip(".")
+        return reason[:1].lower() + reason[1:]
     return excerpt(str(error.message), 100)
 
 

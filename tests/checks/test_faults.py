@@ -151,3 +151,40 @@ def test_a_key_that_stands_twice(tmp_path: Path) -> None:
     )
     assert finding.related
     assert "last" in finding.help
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "old", "new"),
+    [
+        ("serve.sh", f"{TGI} --max-input-length 4096 # long\n", "--max-input-length", "--max-input-tokens"),
+        ("serve.sh", f"{TGI} '--max-input-length'=4096\n", "--max-input-length", "--max-input-tokens"),
+        ("tgi.env", f"MODEL_ID={QWEN}\nMAX_INPUT_LENGTH=4096\nMAX_TOTAL_TOKENS=8192\n", "_LENGTH", "_TOKENS"),
+        (
+            "pod.yaml",
+            pod(
+                f"      env:\n        - {{name: MODEL_ID, value: {QWEN}}}\n        - name: MAX_INPUT_LENGTH  # long\n"
+                '          value: "6000"\n',
+                "ghcr.io/huggingface/text-generation-inference:3.3.4",
+            ),
+            "MAX_INPUT_LENGTH",
+            "MAX_INPUT_TOKENS",
+        ),
+    ],
+)
+def test_a_pure_rename_is_mended_where_the_name_stands(
+    tmp_path: Path, name: str, text: str, old: str, new: str
+) -> None:
+    beside = {"run.sh": "docker run --env-file tgi.env ghcr.io/huggingface/text-generation-inference:3.3.4\n"}
+    result = run(tmp_path, name, text, beside)
+    (finding,) = of_rule(result, "SL506")
+    assert finding.fix is not None and finding.fix.safety == "safe"
+    assert repaired(result, finding) == text.replace(old, new)
+
+
+def test_an_old_name_that_stands_twice_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    body = (
+        f"      env:\n        - {{name: MODEL_ID, value: {QWEN}}}\n        - {{name: MAX_INPUT_LENGTH, value: '1'}}\n"
+    )
+    text = pod(body.replace("'1'", "MAX_INPUT_LENGTH"), "ghcr.io/huggingface/text-generation-inference:3.3.4")
+    for finding in of_rule(run(tmp_path, "pod.yaml", text), "SL506"):
+        assert finding.fix is None

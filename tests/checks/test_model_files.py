@@ -197,6 +197,7 @@ def test_no_end_is_banned(tmp_path: Path, keys: str) -> None:
         ('{"eos_token_id": 7, "top_k": 1.5}', "1.5", "a whole number or null is expected"),
         ('{"eos_token_id": 7, "do_sample": "yes"}', '"yes"', "true or false"),
         ('{"eos_token_id": 7, "max_new_tokens": 0}', "0", "at least 1 is expected"),
+        ('{"eos_token_id": 7, "streamer": null}', "null", "an argument of generate()"),
         ("[]", "[", "an object is expected"),
         ("null", "n", "an object is expected"),
     ],
