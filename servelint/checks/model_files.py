@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,10 +10,12 @@ from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Related
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt, listing, repair
-from servelint.engines.model_files import plain_ids, token_ids, tokenizer_end
-from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, ModelFolder
+from servelint.engines.model_files import plain_ids, read_model_files, tokenizer_end
+from servelint.engines.reading import StopSet
+from servelint.manifests.model_folder import CONFIG, ENGINES, GENERATION_CONFIG, ModelFolder
 from servelint.manifests.serving import Setting
 from servelint.models.identity import Token
+from servelint.records import replace
 from servelint.text import Span
 
 _EOS = "eos_token_id"
@@ -22,7 +24,7 @@ _NEAR_EOS = frozenset({"eos_token_id", "eos_id", "eos_token", "stop_token_id", "
 
 def check_lost_ids(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL115: the file is read, and it names no end id at all."""
-    if not _first(deployment) or not _readable(deployment):
+    if not _first(deployment) or not _readable(deployment) or _falls_back(deployment):
         return
     serving, setting = deployment.serving, _eos(deployment)
     if setting is not None and (setting.data != [] or _turn_with_ids(deployment)):
@@ -122,45 +124,117 @@ def _why_type(value: Any) -> str:
 
 
 def check_turn_end(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
-    """SL113: the id that ends this model's turns is not among those that transformers stops on."""
+    """SL113: the id that ends this model's turns is not among those that the engines stop on."""
     serving, identity = deployment.serving, deployment.identity
-    setting = _eos(deployment)
-    if not _first(deployment) or not _readable(deployment) or setting is None or not identity.generates_chat:
+    if not _first(deployment) or not _readable(deployment) or not identity.generates_chat:
         return
-    if not _well_typed(setting.data):
+    if not _well_typed(_eos_data(deployment, [])):
+        return
+    setting = _eos(deployment)
+    if setting is None and not _falls_back(deployment):
+        # SL115 says that the file names no end at all.
         return
     turn = _turn_with_ids(deployment)
-    ids = plain_ids(setting.data)
-    if not turn or any(token.id in ids for token in turn):
+    sets = {engine: _stop_set(deployment, engine) for engine in ENGINES}
+    if not turn or any(sets["transformers"].holds(token.text, token.id) is not False for token in turn):
         return
     token = turn[0]
     assert token.id is not None
-    fix, refusal = repair(
-        f"add {token.id} ({token.text})",
-        serving.writer.add_id(setting, token.id, first=True),  # type: ignore[attr-defined]
-    )
-    own = tokenizer_end(serving.facts["folder"], identity)
-    engines = "transformers does not stop there"
-    if own is not None and own.value == token.id:
-        engines += "; vLLM does, by the tokenizer's own end token"
-    elif own is not None:
-        engines += f"; neither does vLLM, whose tokenizer ends at {own.value}"
+    running = [engine for engine, stops in sets.items() if stops.holds(token.text, token.id) is False]
+    stopping: dict[str, list[str]] = {}
+    for engine, stops in sets.items():
+        origin = next((stop.origin for stop in stops.ids if stop.value == token.id), None)
+        if origin is not None:
+            stopping.setdefault(origin, []).append(engine)
+    why = f"By {identity.source}: {_named(running)} {'does' if len(running) == 1 else 'do'} not stop there, and the "
+    why += "answer runs on into the user's next turn"
+    for origin, engines in stopping.items():
+        why += f"; {_named(engines)} {'does' if len(engines) == 1 else 'do'}, by {origin}"
+    if setting is None:
+        fix, refusal = repair(f"add {_EOS} {[token.id]}", serving.writer.add(_EOS, [[token.id]]))
+    else:
+        fix, refusal = repair(
+            f"add {token.id} ({token.text})",
+            serving.writer.add_id(setting, token.id, first=True),  # type: ignore[attr-defined]
+        )
+    message = f"{token.text} ({token.id}) ends this model's turns, and config.json names no end"
+    if setting is not None:
+        message = f"{token.text} ({token.id}) ends this model's turns and is not in {_EOS} {_shown(setting.data)}"
     yield Finding(
-        "SL113", "error" if identity.certain else "warning", serving.path, setting.span,
-        f"{token.text} ({token.id}) ends this model's turns and is not in {_EOS} {_shown(setting.data)}",
-        why=f"By {identity.source}: {engines}, and the answer runs on into the user's next turn.",
-        help=f"add {token.id}", fix=fix, no_fix=refusal,
+        "SL113", "error" if identity.certain else "warning", serving.path,
+        serving.span if setting is None else setting.span, message,
+        why=f"{why}.", help=f"add {token.id}", fix=fix, no_fix=refusal,
     )  # fmt: skip
+
+
+_TITLES = {"transformers": "transformers", "vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "llama.cpp": "llama.cpp"}
+
+
+def _named(engines: Sequence[str]) -> str:
+    return listing([_TITLES[engine] for engine in engines])
+
+
+def _stop_set(deployment: Deployment, engine: str) -> StopSet:
+    """What ends generation where another engine loads the same folder."""
+    serving, identity = deployment.serving, deployment.identity
+    if engine == serving.engine:
+        return deployment.reading.stop_set
+    return read_model_files(replace(serving, engine=engine), identity).stop_set
+
+
+def _falls_back(deployment: Deployment) -> bool:
+    """Whether config.json decides, for there is no generation_config.json."""
+    return deployment.serving.kind == "model-config"
 
 
 def _turn_with_ids(deployment: Deployment) -> list[Token]:
     folder: ModelFolder | None = deployment.serving.facts["folder"]
-    known = token_ids(folder) if folder is not None else {}
+    known = folder.token_ids if folder is not None else {}
     return [
         Token(token.text, known.get(token.text, token.id))
         for token in deployment.identity.turn
         if known.get(token.text, token.id) is not None
     ]
+
+
+def check_disagreement(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL117: the files of a folder name different ends, so that it depends on the engine where an answer ends."""
+    serving = deployment.serving
+    folder: ModelFolder | None = serving.facts["folder"]
+    setting = _eos(deployment)
+    if not _first(deployment) or folder is None or setting is None or not _readable(deployment):
+        return
+    ids = set(plain_ids(setting.data))
+    own = tokenizer_end(folder, deployment.identity)
+    if not ids or own is None or own.value in ids or own.path is None:
+        return
+    if deployment.identity.turn:
+        # Where one of them is this model's end of a turn, the other adds to it; where none is, SL113 says so.
+        return
+    yield Finding(
+        "SL117", "warning", serving.path, setting.span,
+        f"the tokenizer ends at {own.token} ({own.value}), which is not in {_EOS} {_shown(setting.data)}",
+        why="transformers goes by this file alone, vLLM and SGLang by both, TGI by one of them: where an answer ends "
+        "depends on who serves it.",
+        help="name the same ends in all files", related=(Related(own.path, Span(0, 0), "the tokenizer's own end"),),
+        no_fix="which of them the model was trained on cannot be told from the files",
+    )  # fmt: skip
+
+
+def check_missing_file(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL115: a chat model's folder without generation_config.json, so that config.json decides."""
+    serving, identity = deployment.serving, deployment.identity
+    if not _first(deployment) or not _falls_back(deployment) or not identity.generates_chat:
+        return
+    ids = set(plain_ids(_eos_data(deployment)))
+    lost = [token for token in identity.document if token.id is not None and token.id not in ids]
+    also = f", and {listing([f'{token.id} ({token.text})' for token in lost])} is lost" if lost else ""
+    yield Finding(
+        "SL115", "note", serving.path, serving.span,
+        f"the folder has no {GENERATION_CONFIG}: the ends are those of config.json{also}",
+        why="Quantisers, converters and merges forget to copy it; with it go the second end and the sampling values.",
+        help=f"copy {GENERATION_CONFIG} from the model that this one was made of",
+    )  # fmt: skip
 
 
 def check_not_terminators(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -276,7 +350,7 @@ def check_inert_stops(deployment: Deployment, policy: Policy) -> Iterator[Findin
 def check_schema(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """SL513: a field of the wrong type, or out of range."""
     serving = deployment.serving
-    if not _first(deployment) or not _readable(deployment):
+    if not _first(deployment) or not _readable(deployment) or _falls_back(deployment):
         return
     file = serving.facts["file"]
     for error in _validator().iter_errors(file.data):
@@ -344,22 +418,24 @@ def _first(deployment: Deployment) -> bool:
 
 
 def _readable(deployment: Deployment) -> bool:
-    return bool(deployment.reading.facts.get("readable"))
+    return bool(deployment.serving.facts["file"].readable)
 
 
 def _eos(deployment: Deployment) -> Setting | None:
     return deployment.serving.last(_EOS)
 
 
-def _eos_data(deployment: Deployment) -> Any:
+def _eos_data(deployment: Deployment, missing: Any = None) -> Any:
     setting = _eos(deployment)
-    return setting.data if setting is not None else None
+    return setting.data if setting is not None else missing
 
 
 CHECKS: tuple[Check, ...] = (
     check_lost_ids,
     check_id_types,
+    check_missing_file,
     check_turn_end,
+    check_disagreement,
     check_not_terminators,
     check_hidden_cap,
     check_banned_ends,

@@ -43,6 +43,8 @@ class Result:
 _GROUPS: dict[str, tuple[str, ...]] = {
     "modelfile": ("terminators", "modelfile_values", "caps", "sampling", "prompts", "faults"),
     "generation-config": ("model_files", "caps", "sampling"),
+    "model-config": ("model_files",),
+    "chat-template": ("chat_templates",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
@@ -67,7 +69,8 @@ def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool 
         deployment = _deploy(serving, context, internal)
         if deployment is None:
             continue
-        deployments.append(deployment)
+        if not serving.facts.get("aside"):
+            deployments.append(deployment)
         for check in _checks(manifest.kind):
             try:
                 found.extend(check(deployment, policy))

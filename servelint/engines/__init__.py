@@ -32,7 +32,7 @@ def with_model(serving: Serving, context: Context) -> Serving:
 
 def read_serving(serving: Serving, identity: Identity, context: Context) -> Reading:
     """The serving as its engine reads it. Each engine is loaded when the first serving of it comes."""
-    if serving.kind == "generation-config":
+    if serving.kind in ("generation-config", "model-config"):
         from servelint.engines.model_files import read_model_files
 
         return read_model_files(serving, identity)
@@ -53,4 +53,6 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
             return with_published_ids(serving, identity, read_tgi(serving, identity))
     from servelint.engines.reading import Reading, StopSet
 
+    if serving.kind == "chat-template":
+        return Reading(StopSet(unknown=("the ends of this folder are told at its generation_config.json",)))
     return Reading(StopSet(unknown=(f"servelint does not know what {serving.engine} does",)))

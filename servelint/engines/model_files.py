@@ -1,58 +1,107 @@
-"""What transformers, vLLM and TGI take from a model folder's own files."""
+"""What transformers, vLLM, SGLang and TGI take from a model folder's own files."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from servelint.engines.reading import Cap, Reading, StopId, StopSet
-from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, TOKENIZER_CONFIG, ModelFolder
+from servelint.formats.json import get
+from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, TOKENIZER_CONFIG, FolderFile, ModelFolder
 from servelint.manifests.serving import Serving
 from servelint.models.identity import Identity
 from servelint.text import Span
 
 
 def read_model_files(serving: Serving, identity: Identity) -> Reading:
-    """A generation_config.json in its folder, as the serving's engine reads both.
+    """A model folder as the serving's engine reads it, seen from the file that decides (`facts["file"]`).
 
-    Sources: transformers `generation/utils.py` (`_prepare_generation_config`), vLLM `config/model.py`
-    (`try_get_generation_config`) and `sampling_params.py`, TGI `flash_causal_lm.py`.
+    Sources: transformers `generation/utils.py` (`adjust_generation_fn`, `_prepare_generation_config`), vLLM
+    `config/model.py` (`try_get_generation_config`) and `sampling_params.py`, SGLang `configs/model_config.py`
+    (`_get_hf_eos_token_id`), TGI `flash_causal_lm.py`.
     """
     folder: ModelFolder | None = serving.facts["folder"]
-    readable: bool = serving.facts["file"].readable
-    ids, unknown = _ids_of_generation_config(serving, folder, readable, identity)
-    if serving.engine in ("vllm", "tgi"):
-        own = tokenizer_end(folder, identity)
-        if own is None:
-            unknown.append("the tokenizer's own end token was not read")
-        listed = isinstance(_data(serving, "eos_token_id"), list) and readable
-        if serving.engine == "tgi" and not listed:
-            # TGI fills its list only from a list; a single id is ignored, config.json is never asked.
-            ids = []
-        if own is not None and not (serving.engine == "tgi" and listed):
-            ids.append(own)
-    cap = _cap(serving) if readable else None
-    return Reading(StopSet(ids=tuple(ids), unknown=tuple(unknown)), cap=cap, facts={"readable": readable})
+    listed, unknown = ids_of_generation_config(folder, serving, identity)
+    ids: list[StopId] = []
+    own = tokenizer_end(folder, identity) if serving.engine in ("vllm", "sglang", "tgi") else None
+    if serving.engine != "transformers" and own is None:
+        unknown.append("the tokenizer's own end token was not read")
+    match serving.engine:
+        case "tgi":
+            ids = _ids_of_tgi(folder, serving, listed, own)
+        case "sglang":
+            ids = [*ids_of_config(folder, identity), *listed, *_given(own)]
+        case "vllm":
+            ids = [*listed, *_given(own)]
+        case _:
+            ids = listed
+    cap = _cap(serving) if serving.facts["file"].readable else None
+    return Reading(StopSet(ids=_distinct(ids), unknown=tuple(unknown)), cap=cap)
 
 
-def _data(serving: Serving, name: str) -> Any:
-    setting = serving.last(name)
-    return setting.data if setting is not None else None
+def _given(own: StopId | None) -> list[StopId]:
+    return [] if own is None else [own]
 
 
-def _ids_of_generation_config(
-    serving: Serving, folder: ModelFolder | None, readable: bool, identity: Identity
+def _distinct(ids: list[StopId]) -> tuple[StopId, ...]:
+    return tuple({stop.value: stop for stop in reversed(ids)}.values())[::-1]
+
+
+def _ids_of_tgi(folder: ModelFolder | None, serving: Serving, listed: list[StopId], own: StopId | None) -> list[StopId]:
+    """A list in generation_config.json takes the place of the tokenizer's end; a single id is not looked at.
+
+    Since 2.0.2; config.json is never asked.
+    """
+    file = _generation_config(folder, serving)
+    is_list = file is not None and file.readable and isinstance(_top(file).get("eos_token_id"), list)
+    return listed if is_list else _given(own)
+
+
+def _generation_config(folder: ModelFolder | None, serving: Serving) -> FolderFile | None:
+    if folder is not None:
+        return folder.file(GENERATION_CONFIG)
+    file: FolderFile = serving.facts["file"]
+    return file
+
+
+def _top(file: FolderFile) -> dict[str, Any]:
+    return file.data if isinstance(file.data, dict) else {}
+
+
+def ids_of_generation_config(
+    folder: ModelFolder | None, serving: Serving, identity: Identity
 ) -> tuple[list[StopId], list[str]]:
-    texts = {token.id: token.text for token in (*identity.terminators, *identity.vocabulary)}
-    if readable:
-        setting = serving.last("eos_token_id")
-        if setting is None:
-            return [], []
-        return [StopId(value, setting.origin, texts.get(value), setting.span) for value in plain_ids(setting.data)], []
-    if folder is None or CONFIG not in folder.files:
+    """The end ids that transformers takes, and what is unknown of them.
+
+    config.json is asked only where generation_config.json is absent or cannot be read (an OSError to transformers): the
+    two are not merged.
+    """
+    file = _generation_config(folder, serving)
+    if file is not None and file.readable:
+        node = get(file.document.root, "eos_token_id")
+        # Spans count in the serving's own file; of another one the path is enough.
+        span = node.span if node is not None and file.path == serving.path else None
+        return _stop_ids(
+            _top(file).get("eos_token_id"), f"{GENERATION_CONFIG} eos_token_id", identity, file.path, span
+        ), []
+    if folder is None or folder.file(CONFIG) is None:
         return [], ["the file cannot be read, and config.json, which is used instead, was not found"]
-    path = folder.files[CONFIG].path
-    values = plain_ids(folder.data(CONFIG).get("eos_token_id"))
-    return [StopId(value, "config.json eos_token_id", texts.get(value), None, path) for value in values], []
+    return ids_of_config(folder, identity), []
+
+
+def ids_of_config(folder: ModelFolder | None, identity: Identity) -> list[StopId]:
+    """The end ids of config.json; those of its `text_config` where it names none itself."""
+    file = folder.file(CONFIG) if folder is not None else None
+    if folder is None or file is None:
+        return []
+    value = folder.data(CONFIG).get("eos_token_id")
+    if value is None:
+        value = folder.text_config().get("eos_token_id")
+    return _stop_ids(value, "config.json eos_token_id", identity, file.path, None)
+
+
+def _stop_ids(value: Any, origin: str, identity: Identity, path: str, span: Span | None) -> list[StopId]:
+    texts = {token.id: token.text for token in (*identity.terminators, *identity.vocabulary)}
+    return [StopId(number, origin, texts.get(number), span, path) for number in plain_ids(value)]
 
 
 def plain_ids(value: Any) -> list[int]:
@@ -64,31 +113,16 @@ def plain_ids(value: Any) -> list[int]:
 
 def tokenizer_end(folder: ModelFolder | None, identity: Identity) -> StopId | None:
     """The tokenizer's end token with its id, None where the folder does not tell."""
-    if folder is None or TOKENIZER_CONFIG not in folder.files:
+    text = folder.special_tokens.get("eos_token") if folder is not None else None
+    if folder is None or text is None:
         return None
-    data = folder.data(TOKENIZER_CONFIG)
-    token = data.get("eos_token")
-    text = token.get("content") if isinstance(token, dict) else token
-    if not isinstance(text, str):
-        return None
-    identifier = token_ids(folder).get(text)
+    identifier = folder.token_ids.get(text)
     if identifier is None:
         identifier = next((known.id for known in identity.vocabulary if known.text == text), None)
     if identifier is None:
         return None
-    return StopId(identifier, "tokenizer_config.json eos_token", text, None, folder.files[TOKENIZER_CONFIG].path)
-
-
-def token_ids(folder: ModelFolder) -> dict[str, int]:
-    """Special tokens and their ids, as `added_tokens_decoder` of the tokenizer_config.json has them."""
-    decoder = folder.data(TOKENIZER_CONFIG).get("added_tokens_decoder")
-    found: dict[str, int] = {}
-    if isinstance(decoder, dict):
-        for key, value in decoder.items():
-            text = value.get("content") if isinstance(value, dict) else None
-            if isinstance(text, str) and key.isascii() and key.isdigit() and len(key) < 10:
-                found[text] = int(key)
-    return found
+    file = folder.file(TOKENIZER_CONFIG)
+    return StopId(identifier, "tokenizer_config.json eos_token", text, None, file.path if file is not None else None)
 
 
 def _cap(serving: Serving) -> Cap | None:

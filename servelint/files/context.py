@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from servelint.text import Source, decode
@@ -14,6 +14,7 @@ from servelint.text import Source, decode
 # A manifest that a person wrote is far smaller; tokenizer files and weights are never read whole.
 SIZE_LIMIT = 8 * 1024 * 1024
 _CHUNK = 64 * 1024
+_PIECE = 1024 * 1024
 
 
 class UnreadableError(Exception):
@@ -88,6 +89,29 @@ class Context:
             except UnreadableError:
                 self._seen[path] = None
         return self._seen[path]
+
+    def pieces(self, path: str, limit: int) -> Iterator[bytes]:
+        """The first `limit` bytes of a file of any size, piece by piece; nothing where it may not be read."""
+        path = os.path.normpath(path)
+        if path in self._overlay:
+            yield self._overlay[path][:limit]
+            return
+        if not self._within(path):
+            return
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return
+            while limit > 0 and (data := os.read(descriptor, min(_PIECE, limit))):
+                limit -= len(data)
+                yield data
+        except OSError:
+            return
+        finally:
+            os.close(descriptor)
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder of that path is there and within the root."""

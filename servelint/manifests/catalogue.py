@@ -98,6 +98,14 @@ def _is_loose_generation_config(data: bytes) -> bool:
     )
 
 
+def _is_model_config(data: bytes) -> bool:
+    return b'"architectures"' in data or b'"model_type"' in data
+
+
+def _is_tokenizer_config(data: bytes) -> bool:
+    return b"token" in data or b"template" in data
+
+
 def _is_env_name(name: str) -> bool:
     lowered = name.lower()
     if lowered.endswith(_NOT_ENV_FILES):
@@ -144,6 +152,20 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "generation-config", "generation config under another name", "servelint.manifests.generation_config:read",
         r"\.json$", lambda name: name.endswith(".json"), _is_loose_generation_config,
+    ),
+    Kind(
+        "model-config", "config.json of a model folder", "servelint.manifests.model_config:read",
+        r"(^|/)config\.json$", lambda name: name == "config.json", _is_model_config,
+    ),
+    Kind(
+        "chat-template", "tokenizer_config.json with its chat template",
+        "servelint.manifests.chat_template:read_json_file",
+        r"(^|/)(tokenizer_config|chat_template)\.json$",
+        lambda name: name in ("tokenizer_config.json", "chat_template.json"), _is_tokenizer_config,
+    ),
+    Kind(
+        "chat-template", "chat template in a file of its own", "servelint.manifests.chat_template:read_template",
+        r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always,
     ),
     Kind(
         "env-file", "TGI environment file", "servelint.manifests.env_file:read",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os.path
+from typing import TYPE_CHECKING
+
 from servelint.manifests.serving import Serving
+from servelint.models.families import table
 from servelint.models.identity import UNKNOWN, Identity, Token
 from servelint.models.names import identify
 from servelint.records import replace
+
+if TYPE_CHECKING:
+    from servelint.manifests.model_folder import ModelFolder
 
 
 def identify_serving(serving: Serving) -> Identity:
@@ -25,18 +32,61 @@ def identify_serving(serving: Serving) -> Identity:
 
 
 def _of_folder(folder: object) -> Identity:
-    """By the name that config.json keeps of its origin, when the vocabulary fits it."""
-    from servelint.manifests.model_folder import CONFIG, ModelFolder
+    """By the name that config.json keeps of its origin, and by what its chat template writes behind an answer."""
+    from servelint.manifests.model_folder import ModelFolder
 
     assert isinstance(folder, ModelFolder)
-    config = folder.data(CONFIG)
-    name = config.get("_name_or_path")
-    if not isinstance(name, str) or not name.strip():
-        return UNKNOWN
-    identity = identify(name)
-    if identity.family is None:
-        return identity
-    size = config.get("vocab_size")
+    named = _named(folder)
+    template = folder.template
+    if template is None or named.role not in ("unknown", "base", "instruct", "reasoning"):
+        return named
+    from servelint.models.chat_template import turn_end, understand
+
+    chat = understand(template.text, folder.special_tokens)
+    own = {*folder.token_ids, *folder.special_tokens.values(), *(token.text for token in named.vocabulary)}
+    text = turn_end(chat, own) or turn_end(chat, table()["tokens"])
+    if text is None:
+        return named
+    if named.role == "base" and folder.special_tokens.get("eos_token") != text:
+        # The publishers of base models ship a chat template with them, and a tokenizer that ends at the document's end.
+        return named
+    number = folder.token_ids.get(text)
+    if number is None:
+        number = next((token.id for token in named.vocabulary if token.text == text), None)
+    end = Token(text, number)
+    known = named if named.generates_chat and any(token.text == text for token in named.turn) else None
+    role = named.role if named.role in ("instruct", "reasoning") else "instruct"
+    vocabulary = named.vocabulary or tuple(Token(*entry) for entry in folder.token_ids.items())
+    return replace(
+        named,
+        role=role,
+        turn=known.turn if known is not None and number is None else (end,),
+        document=_document_ends(named, end, folder),
+        vocabulary=vocabulary,
+        certain=True,
+        source=f"the chat template in {os.path.basename(template.path)}",  # noqa: PTH119 (a plain str)
+    )
+
+
+def _document_ends(named: Identity, turn: Token, folder: ModelFolder) -> tuple[Token, ...]:
+    """The ends of a document that this vocabulary has, with its own ids."""
+    found = []
+    for token in named.terminators:
+        number = folder.token_ids.get(token.text, token.id)
+        if token.text != turn.text and (not folder.token_ids or token.text in folder.token_ids):
+            found.append(Token(token.text, number))
+    return tuple(found)
+
+
+def _named(folder: ModelFolder) -> Identity:
+    """By the name that config.json keeps of its origin, when the vocabulary fits it; else by the folder's own name."""
+    name = folder.data("config.json").get("_name_or_path")
+    identity = identify(name) if isinstance(name, str) and name.strip() else UNKNOWN
+    if identity.family is None and identity.role == "unknown":
+        here = os.path.basename(folder.path)  # noqa: PTH119 (a plain str)
+        if here:
+            identity = replace(identify(here), certain=False)
+    size = folder.text_config().get("vocab_size")
     highest = max((token.id for token in identity.terminators if token.id is not None), default=-1)
     if isinstance(size, int) and size <= highest:
         # The name is kept from the checkpoint that this one grew from, but the vocabulary is another.

@@ -119,8 +119,10 @@ def test_the_tokenizer_tells_the_other_engines_fate(tmp_path: Path) -> None:
         result = run(tmp_path, NAME, '{"eos_token_id": 151643}', {**CHAT, "tokenizer_config.json": tokenizer})
         return of_rule(result, "SL113")[0].why
 
-    assert "vLLM does" in why("<|im_end|>")
-    assert "neither does vLLM" in why("<|endoftext|>")
+    assert "transformers does not stop there" in why("<|im_end|>")
+    assert "vLLM and TGI do, by tokenizer_config.json eos_token" in why("<|im_end|>")
+    assert "transformers, vLLM and TGI do not stop there" in why("<|endoftext|>")
+    assert "SGLang does, by config.json eos_token_id" in why("<|endoftext|>")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from servelint.checks.policy import Policy
 from servelint.checks.run import Result, lint, verdict_of
 from servelint.engines.reading import Reading, StopId, StopSet, StopText
 from servelint.files.context import Context
+from servelint.manifests.model_folder import ENGINES
 from servelint.models.identity import Identity, Token
 from tests.checks.linting import DEFAULT, STRICT, loud, pod, run
 from tests.conftest import ROOT, SHARED
@@ -354,10 +355,10 @@ def test_findings_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert [finding.rule for finding in found] == ["SL201", "SL110", "SL403"]
 
 
-def test_what_three_engines_say_is_said_once(tmp_path: Path) -> None:
+def test_what_every_engine_says_is_said_once(tmp_path: Path) -> None:
     result = run(tmp_path, "generation_config.json", '{"eos_token_id": 1, "max_new_tokens": 9}')
     assert [finding.rule for finding in result.findings] == ["SL201", "SL203"]
-    assert len(result.deployments) == 3
+    assert len(result.deployments) == len(ENGINES)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from servelint.engines.model_files import plain_ids, read_model_files, token_ids, tokenizer_end
+from servelint.engines.model_files import plain_ids, read_model_files, tokenizer_end
 from servelint.engines.reading import Reading
 from servelint.files.context import Context
 from servelint.manifests.generation_config import read
@@ -36,25 +36,30 @@ BOTH = {"tokenizer_config.json": TOKENIZER, "config.json": {"eos_token_id": 5}}
 
 
 @pytest.mark.parametrize(
-    ("text", "beside", "transformers", "vllm", "tgi"),
+    ("text", "beside", "transformers", "vllm", "sglang", "tgi"),
     [
         # A list: TGI takes it instead of the tokenizer's end, vLLM beside it.
-        ('{"eos_token_id": [151643]}', {"tokenizer_config.json": TOKENIZER}, [151643], [151643, 151645], [151643]),
+        ('{"eos_token_id": [151643]}', {"tokenizer_config.json": TOKENIZER}, [151643], [151643, 151645],
+         [151643, 151645], [151643]),
         # A single id: TGI does not read it.
-        ('{"eos_token_id": 151643}', {"tokenizer_config.json": TOKENIZER}, [151643], [151643, 151645], [151645]),
+        ('{"eos_token_id": 151643}', {"tokenizer_config.json": TOKENIZER}, [151643], [151643, 151645],
+         [151643, 151645], [151645]),
         # No id: config.json is not asked, for the file is there.
-        ('{"top_k": 1}', BOTH, [], [151645], [151645]),
+        # SGLang unites all three files.
+        ('{"top_k": 1}', BOTH, [], [151645], [5, 151645], [151645]),
         # An unreadable file: config.json is read in silence, save by TGI.
-        ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": 5}}, [5], [5], []),
-        ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": [5, 6]}}, [5, 6], [5, 6], []),
-        ('{"eos_token_id": [1, true, "2", 3.0, null]}', {}, [1], [1], [1]),
-        ('{"eos_token_id": "151645"}', {}, [], [], []),
+        ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": 5}}, [5], [5], [5], []),
+        ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": [5, 6]}}, [5, 6], [5, 6], [5, 6], []),
+        ('{"eos_token_id": [1, true, "2", 3.0, null]}', {}, [1], [1], [1], [1]),
+        ('{"eos_token_id": "151645"}', {}, [], [], [], []),
     ],
 )  # fmt: skip
-def test_the_ids(text: str, beside: dict[str, Any], transformers: list[int], vllm: list[int], tgi: list[int]) -> None:
+def test_the_ids(
+    text: str, beside: dict[str, Any], transformers: list[int], vllm: list[int], sglang: list[int], tgi: list[int]
+) -> None:
     found = readings_of(text, beside)
     assert {engine: ids(reading) for engine, reading in found.items()} == {
-        "transformers": transformers, "vllm": vllm, "tgi": tgi,
+        "transformers": transformers, "vllm": vllm, "sglang": sglang, "tgi": tgi,
     }  # fmt: skip
 
 
@@ -129,7 +134,7 @@ def folder_of(tokenizer: Any) -> ModelFolder:
     ],
 )
 def test_token_ids(tokenizer: Any, found: dict[str, int]) -> None:
-    assert token_ids(folder_of(tokenizer)) == found
+    assert folder_of(tokenizer).token_ids == found
 
 
 DECODER = {"7": {"content": "<e>"}}

@@ -118,7 +118,7 @@ def test_edits_of_a_word_become_its_text(written: str, new: str, data: st.DataOb
     assert edit is not None
     expected = word.text[:start] + new + word.text[end:]
     found = texts(only(read_script(apply_edits(text, [edit]))))
-    if not expected and not word.quote:
+    if not expected and not set(written) & {"'", '"'}:
         assert found == ["vllm", "x", "z"]  # a bare word that is emptied is gone
         return
     assert found == ["vllm", "x", expected, "z"]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from servelint.files.context import Context
-from servelint.manifests.generation_config import ENGINES, JsonWriter, read
+from servelint.manifests.generation_config import read
+from servelint.manifests.model_folder import ENGINES, JsonWriter
 from servelint.manifests.serving import Manifest, Refusal
 from servelint.text import apply_edits, decode
 
