@@ -80,9 +80,9 @@ def ids_of_generation_config(
         node = get(file.document.root, "eos_token_id")
         # Spans count in the serving's own file; of another one the path is enough.
         span = node.span if node is not None and file.path == serving.path else None
-        return _stop_ids(
-            _top(file).get("eos_token_id"), f"{GENERATION_CONFIG} eos_token_id", identity, file.path, span
-        ), []
+        value = _top(file).get("eos_token_id")
+        ids = compared_ids(value) if serving.engine in ("vllm", "sglang") else plain_ids(value)
+        return _stop_ids(ids, f"{GENERATION_CONFIG} eos_token_id", identity, file.path, span), []
     if folder is None or folder.file(CONFIG) is None:
         return [], ["the file cannot be read, and config.json, which is used instead, was not found"]
     return ids_of_config(folder, identity), []
@@ -109,6 +109,16 @@ def plain_ids(value: Any) -> list[int]:
     if isinstance(value, list):
         return [item for item in value if isinstance(item, int) and not isinstance(item, bool)]
     return plain_ids([value])
+
+
+def compared_ids(value: Any) -> list[int]:
+    """The ids that a token may equal, as Python's `in` compares them: 151645.0 in a list is one, alone it is an error.
+
+    Measured on vLLM 0.33.0, which puts the list's members into a set.
+    """
+    if not isinstance(value, list):
+        return plain_ids(value)
+    return plain_ids([int(item) if isinstance(item, float) and item.is_integer() else item for item in value])
 
 
 def tokenizer_end(folder: ModelFolder | None, identity: Identity) -> StopId | None:

@@ -16,6 +16,8 @@ from servelint.manifests.model_folder import ModelFolder, read_folder
 from servelint.models.identity import UNKNOWN, Identity, Token
 from servelint.models.resolve import identify_serving
 from servelint.text import decode
+from tests.checks.linting import run
+from tests.conftest import read_rows
 
 
 def readings_of(text: str, beside: dict[str, Any] | None = None) -> dict[str, Reading]:
@@ -163,3 +165,68 @@ def test_the_tokenizers_end(tokenizer: Any, identity: Identity, value: int | Non
 
 def test_without_a_folder_the_tokenizer_is_unknown() -> None:
     assert tokenizer_end(None, UNKNOWN) is None
+
+
+GENERATED = read_rows("vectors/hfgen.handed.jsonl")
+STOP_SETS = read_rows("vectors/stopset.handed.jsonl")
+needs_vectors = pytest.mark.skipif(not GENERATED, reason="needs the folder of recorded vectors beside the checkout")
+
+
+@needs_vectors
+@pytest.mark.parametrize("row", GENERATED, ids=lambda row: row["id"])
+def test_transformers_reads_the_same(row: dict[str, Any], tmp_path: Path) -> None:
+    result = run(tmp_path, "generation_config.json", row["text"], {"config.json": '{"model_type": "qwen2"}'})
+    errors = {finding.rule for finding in result.findings if finding.severity == "error"}
+    refused = not row["ok"] and not row["error"]["oserror"]
+    fallen_back = not row["ok"] and row["error"]["oserror"]
+    # What is not valid JSON is read as if it were not there, what is no good config ends the start.
+    assert bool(errors & {"SL501", "SL903"}) == fallen_back
+    if refused:
+        assert "SL513" in errors
+    if not row["ok"]:
+        return
+    (reading,) = [each.reading for each in result.deployments if each.serving.engine == "transformers"]
+    assert ids(reading) == list(dict.fromkeys(plain_ids(row["eos_token_id"])))
+    assert (reading.cap.value if reading.cap is not None else None) == row["max_new_tokens"]
+
+
+def _of_files(row: dict[str, Any]) -> bool:
+    """Whether a row's outcome depends on the folder alone: no request field, no flag."""
+    plain_start = row["generation_config"] in ("auto", "vllm") and not row["override"] and not row["req"]
+    return (
+        plain_start
+        and row["result"]["startup_error"] is None
+        and "effective_stop_ids" in (row["result"].get("chat") or {})
+    )
+
+
+@needs_vectors
+@pytest.mark.parametrize("row", [row for row in STOP_SETS if _of_files(row)], ids=lambda row: row["id"])
+def test_vllm_stops_on_the_same(row: dict[str, Any], tmp_path: Path) -> None:
+    def written(content: Any) -> str:
+        return content if isinstance(content, str) else json.dumps(content)
+
+    files = {name: written(row[key]) for key, name in (("gen", "generation_config.json"), ("config", "config.json"))
+             if row[key] is not None}  # fmt: skip
+    own = row["tok_eos"]
+    if own is not None:
+        decoder = {str(own): {"content": "<e>"}}
+        files["tokenizer_config.json"] = json.dumps({"eos_token": "<e>", "added_tokens_decoder": decoder})
+    if not files.keys() & {"generation_config.json", "config.json"}:
+        return
+    name = "generation_config.json" if "generation_config.json" in files else "config.json"
+    if name == "config.json":
+        # A config of a model that writes text: only such ones are served.
+        config = json.loads(files[name])
+        files[name] = json.dumps({"architectures": ["Qwen2ForCausalLM"], **config})
+    result = run(tmp_path, name, files.pop(name), files)
+    (reading,) = [each.reading for each in result.deployments if each.serving.engine == "vllm"]
+    truth = row["result"]["chat"]["effective_stop_ids"]
+    unreadable = not result.deployments[0].serving.facts["file"].readable and row["config"] is None
+    if unreadable:
+        assert not reading.stop_set.complete
+        return
+    # What is no whole number never equals a token, and is none of the ids here.
+    assert set(ids(reading)) == {
+        each for each in truth if isinstance(each, int | float) and each is not True and each is not False
+    }
