@@ -52,7 +52,7 @@ BOTH = {"tokenizer_config.json": TOKENIZER, "config.json": {"eos_token_id": 5}}
         # An unreadable file: config.json is read in silence, save by TGI.
         ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": 5}}, [5], [5], [5], []),
         ('{"eos_token_id": 1,}', {"config.json": {"eos_token_id": [5, 6]}}, [5, 6], [5, 6], [5, 6], []),
-        ('{"eos_token_id": [1, true, "2", 3.0, null]}', {}, [1], [1], [1], [1]),
+        ('{"eos_token_id": [1, true, "2", 3.0, null]}', {}, [1], [1, 3], [1, 3], [1]),
         ('{"eos_token_id": "151645"}', {}, [], [], [], []),
     ],
 )  # fmt: skip
