@@ -11,6 +11,7 @@ from servelint.checks.policy import Policy
 from servelint.checks.terminators import missing_terminators, span_of_stops
 from servelint.text import Span
 
+_LONGEST_NUMBER = 18
 _BENCHMARK_WORDS = ("bench", "perf", "throughput", "latency", "loadtest", "load-test", "load_test")
 
 
@@ -92,9 +93,11 @@ def _integer(deployment: Deployment, name: str) -> tuple[int, Span] | None:
     if deployment.serving.engine != "ollama" or setting is None or setting.value is None:
         return None
     digits = setting.value.strip()
-    if not digits.isascii() or not digits.lstrip("+-").isdigit() or len(digits) > 18:
+    try:
+        number = int(digits) if digits.isascii() and "_" not in digits and len(digits) <= _LONGEST_NUMBER else None
+    except ValueError:
         return None
-    return int(digits), setting.whole
+    return None if number is None else (number, setting.whole)
 
 
 CHECKS: tuple[Check, ...] = (check_low_cap, check_default_cap, check_unbounded, check_room_for_reply)

@@ -185,6 +185,11 @@ class _Faults:
         # Another image may be a build of a house's own, with options of its own.
         self.is_release = self.scope.known and (image is None or self.official)
         self.handled: set[int] = set()
+        self.places = {id(word): place for place, word in enumerate(launch.words)}
+        self.names_model = any(
+            word.text == "--model" or (word.text or "").startswith("--model=") for word in launch.words
+        )
+        self.last_stray = -2
 
     def found(self) -> Iterator[Fault]:
         """All faults, in no order."""
@@ -352,9 +357,14 @@ class _Faults:
 
     def _stray(self, error: ParseError) -> Fault | None:
         value = error.value or ""
+        place = self.places.get(id(error.argument), -1)
+        follows, self.last_stray = place == self.last_stray + 1, place
+        if follows:
+            # A run of words that belong nowhere is one mistake.
+            return None
         if value in _SHELL_WORDS:
             # What stands behind it is no argument either.
-            behind = [word is error.argument for word in self.launch.words].index(True)
+            behind = self.places[id(error.argument)]
             self.handled.update(id(word) for word in self.launch.words[behind:])
             return self._fault(
                 "conflict", error, f"`{value}` is passed to vLLM as an argument: no shell reads these words",
@@ -368,7 +378,7 @@ class _Faults:
             )  # fmt: skip
         if value == "serve" or value.rsplit("/", 1)[-1] == "vllm":
             return self._fault("doubled-entry-point", error, f"`{value}` stands among the arguments of vLLM's server")
-        if any(word.text == "--model" or (word.text or "").startswith("--model=") for word in self.launch.words):
+        if self.names_model:
             return self._fault(
                 "conflict", error, f"the model is named twice: as `{_short(value)}`, and with --model",
                 help_text="keep one of them",
@@ -381,14 +391,11 @@ class _Faults:
         return self._fault("conflict", error, f"`{_short(value)}` belongs to no option, and vLLM takes one model only")
 
     def _switch_before(self, argument: Argument | None) -> str | None:
-        words = self.launch.words
-        for index, word in enumerate(words[1:], start=1):
-            if word is argument:
-                text = words[index - 1].text
-                found = resolve(_dashed(text), self.scope) if text else None
-                if found is not None and found.flag is not None and found.flag.kind == "switch":
-                    return text
-        return None
+        place = self.places.get(id(argument), 0)
+        text = self.launch.words[place - 1].text if place > 0 else None
+        found = resolve(_dashed(text), self.scope) if text else None
+        is_switch = found is not None and found.flag is not None and found.flag.kind == "switch"
+        return text if is_switch else None
 
     def _missing_value(self, error: ParseError) -> Fault:
         following = error.following[0].text if error.following else None

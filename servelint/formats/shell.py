@@ -17,7 +17,7 @@ __all__ = ["Assignment", "Command", "Heredoc", "Script", "Word", "quote_word", "
 
 # No script that a person wrote is as large; what is larger is not read.
 SIZE_LIMIT = 1_000_000
-COMMAND_LIMIT = 2_000
+COMMAND_LIMIT = 500
 
 
 @record

@@ -431,7 +431,8 @@ class Expander:
                 for item in items:
                     item.own = False
             result.extend(self.fields(items, node))
-            self.spend(len(result))
+            # Each word costs whoever reads the command line after us as much again.
+            self.spend(len(result) * 100)
             if len(result) > LIST_LIMIT:
                 raise OutOfBounds
         return result

@@ -397,7 +397,7 @@ class Runner(Expander):
 
     def command(self, node: Node) -> Status:
         """Run one command."""
-        self.spend(100)
+        self.spend(800)
         if len(self.commands) > COMMAND_LIMIT:
             raise OutOfBounds
         if node.kind == "simple" and node.words is not None:

@@ -129,3 +129,9 @@ def test_room_for_the_reply(tmp_path: Path, context: str, limit: str) -> None:
 )
 def test_benchmarks_by_their_path(path: str, benchmark: bool) -> None:
     assert is_benchmark(path) is benchmark
+
+
+@pytest.mark.parametrize("value", ["--16384", "+-1", "1_0", "9" * 30, "٣"])
+def test_what_is_no_number_is_no_room(tmp_path: Path, value: str) -> None:
+    text = f"FROM qwen3:8b\nPARAMETER num_ctx 4096\nPARAMETER num_predict {value}\n"
+    assert of_rule(run(tmp_path, "Modelfile", text), "SL207") == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servelint.formats.shell import Command, Script, quote_word, read_script
+from servelint.formats.shell import COMMAND_LIMIT, Command, Script, quote_word, read_script
 from servelint.text import Edit, Span, apply_edits
 
 
@@ -407,8 +407,20 @@ def test_hostile_scripts_come_to_an_end(text: str) -> None:
 
 def test_no_more_commands_than_can_be_told() -> None:
     script = read_script("for a in {1..100}; do for b in {1..100}; do vllm $a $b; done; done\n")
-    assert len(script.commands) == 2000
+    assert len(script.commands) == COMMAND_LIMIT
     assert script.incomplete
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'run() {\n  run a\n  run b\n  run c\n}\nrun x\nvllm "$@"\n',
+        "for a in {1..90}; do for b in {1..90}; do for c in {1..90}; do X=$a$b$c; done; done; done\nvllm $X\n",
+        'A="a b c d e f g h"\n' + 'A="$A $A"\n' * 9 + "for w in $A; do vllm $w $A; done\n",
+    ],
+)
+def test_what_grows_without_end_is_given_up(text: str) -> None:
+    assert read_script(text).incomplete
 
 
 def test_too_large_a_script_is_not_read() -> None:
