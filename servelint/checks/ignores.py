@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 
 from servelint.checks.catalogue import code_of, is_selected
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.formats.problem import Comment
 from servelint.records import record
-from servelint.text import Span
 
 _WORD = "servelint:"
 
@@ -49,25 +50,49 @@ def apply_ignores(path: str, findings: Sequence[Finding], comments: Sequence[Com
     ignores = read_ignores(comments)
     if not ignores:
         return list(findings)
-    used: set[tuple[int, str]] = set()
+    lookup = _Lookup(ignores)
+    used: dict[int, set[str]] = {}
     kept = []
     for finding in findings:
-        silenced = False
-        for index, ignore in enumerate(ignores):
-            for name in ignore.rules:
-                if code_of(name) == finding.rule and _bound(ignore.comment, finding.span):
-                    used.add((index, name))
-                    silenced = True
-        if not silenced:
+        silencing = lookup.bound(finding)
+        for index, name in silencing:
+            used.setdefault(index, set()).add(name)
+        if not silencing:
             kept.append(finding)
     for index, ignore in enumerate(ignores):
-        kept.extend(_judge(path, ignore, {name for place, name in used if place == index}, policy))
+        kept.extend(_judge(path, ignore, used.get(index, set()), policy))
     return kept
 
 
-def _bound(comment: Comment, span: Span) -> bool:
-    target = comment.target
-    return span.start < max(target.end, target.start + 1) and target.start <= max(span.start, span.end - 1)
+class _Lookup:
+    """Finds the ignores of a rule whose node a finding lies in, without looking at all of them."""
+
+    def __init__(self, ignores: Sequence[Ignore]) -> None:
+        by_rule: dict[str, list[tuple[int, int, int, str]]] = {}
+        for index, ignore in enumerate(ignores):
+            target = ignore.comment.target
+            for name in ignore.rules:
+                code = code_of(name)
+                if code is not None:
+                    place = (target.start, max(target.end, target.start + 1), index, name)
+                    by_rule.setdefault(code, []).append(place)
+        self._places = {code: sorted(places) for code, places in by_rule.items()}
+        # How far the nodes up to each one reach: behind a place that none of them reaches, there is nothing to find.
+        self._reach = {code: list(accumulate((end for _, end, _, _ in places), max))
+                       for code, places in self._places.items()}  # fmt: skip
+
+    def bound(self, finding: Finding) -> list[tuple[int, str]]:
+        """The number of every ignore that silences a finding, and the name by which it does."""
+        places = self._places.get(finding.rule, [])
+        reach = self._reach.get(finding.rule, [])
+        span, found = finding.span, []
+        position = bisect_right(places, max(span.start, span.end - 1), key=lambda place: place[0]) - 1
+        while position >= 0 and reach[position] > span.start:
+            _, end, index, name = places[position]
+            if end > span.start:
+                found.append((index, name))
+            position -= 1
+        return found
 
 
 def _judge(path: str, ignore: Ignore, used: set[str], policy: Policy) -> list[Finding]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from servelint.checks.run import Result
@@ -32,13 +33,28 @@ def _comment(text: str) -> str:
     return text.strip()
 
 
-def _touches(span: Span, edits: Sequence[Edit]) -> bool:
-    return any(edit.start <= span.end and span.start <= edit.end for edit in edits)
+class _Edited:
+    """The places of a text that edits lie in. Edits of one repair do not overlap, so their ends are sorted as well."""
+
+    def __init__(self, edits: Sequence[Edit]) -> None:
+        self._edits = sorted(edits, key=lambda edit: (edit.start, edit.end))
+        self._ends = [edit.end for edit in self._edits]
+
+    def touches(self, span: Span) -> bool:
+        """Whether an edit lies in the span, or at its edge."""
+        index = bisect_left(self._ends, span.start)
+        return index < len(self._edits) and self._edits[index].start <= span.end
+
+    def changes(self, span: Span) -> bool:
+        """Whether an edit changes characters within the span; an insertion at its edge does not."""
+        index = bisect_right(self._ends, span.start)
+        return index < len(self._edits) and self._edits[index].start < span.end
 
 
 def _prove_modelfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     """Every instruction that no edit touches must still stand there, in its order."""
-    kept = [i for i in old.facts["document"].instructions if not _inside(i.span, edits)]
+    edited = _Edited(edits)
+    kept = [i for i in old.facts["document"].instructions if not edited.changes(i.span)]
     following = iter(new.facts["document"].instructions)
     for instruction in kept:
         wanted = (instruction.name, instruction.value)
@@ -47,17 +63,9 @@ def _prove_modelfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str
     return None
 
 
-def _inside(span: Span, edits: Sequence[Edit]) -> bool:
-    """Whether an edit changes characters within the span; an insertion at its edge does not."""
-    return any(
-        (edit.start < span.end and span.start < edit.end)
-        or (edit.start == edit.end and span.start < edit.start < span.end)
-        for edit in edits
-    )
-
-
 def _prove_env(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
-    kept = [entry for entry in old.facts["document"].entries if not _touches(entry.whole, edits)]
+    edited = _Edited(edits)
+    kept = [entry for entry in old.facts["document"].entries if not edited.touches(entry.whole)]
     following = iter(new.facts["document"].entries)
     for entry in kept:
         if not any((other.name, other.raw) == (entry.name, entry.raw) for other in following):
@@ -66,7 +74,8 @@ def _prove_env(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | Non
 
 
 def _prove_shell(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
-    kept = [c for c in old.facts["document"].commands if not _touches(c.span, edits)]
+    edited = _Edited(edits)
+    kept = [c for c in old.facts["document"].commands if not edited.touches(c.span)]
     following = iter(new.facts["document"].commands)
     for command in kept:
         words = [word.text for word in command.words]
@@ -88,28 +97,34 @@ def _prove_json(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
         return f"the new text is not JSON: {error}"
     if document.root is None or not document.strict:
         return None
-    allowed = _touched_json(document.root, edits)
+    allowed = _touched(document.root, edits, _json_children)
     return _differences(plain_json(document.root), after, allowed)
 
 
-def _touched_json(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
-    """The paths of the smallest values that hold each edit."""
+_Child = tuple[Any, Any, Span]
+
+
+def _touched(root: Any, edits: Sequence[Edit], children_of: Callable[[Any], list[_Child]]) -> list[tuple[Any, ...]]:
+    """The path of the smallest value that holds each edit."""
+    known: dict[int, list[_Child]] = {}
     paths = []
     for edit in edits:
         node: Any = root
         path: tuple[Any, ...] = ()
         while True:
-            for key, child, span in _json_children(node):
-                if span.start <= edit.start and edit.end <= span.end:
-                    node, path = child, (*path, key)
-                    break
-            else:
+            children = known.get(id(node))
+            if children is None:
+                children = known[id(node)] = children_of(node)
+            last = bisect_right(children, edit.start, key=lambda child: child[2].start)
+            holding = next((c for c in children[max(0, last - 2) : last] if edit.end <= c[2].end), None)
+            if holding is None:
                 break
+            node, path = holding[1], (*path, holding[0])
         paths.append(path)
     return paths
 
 
-def _json_children(node: Any) -> list[tuple[Any, Any, Span]]:
+def _json_children(node: Any) -> list[_Child]:
     if node.kind == "object":
         return [(entry.name, entry.value, entry.span) for entry in node.members]
     if node.kind == "array":
@@ -137,37 +152,28 @@ def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
 
 
 def _touched_yaml(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
-    paths = []
-    for edit in edits:
-        if edit.end < root.span.start or edit.start > root.span.end + 1:
-            continue
-        node: Any = root
-        path: tuple[Any, ...] = ()
-        while True:
-            for key, child in _yaml_children(node):
-                if child.alias_span is None and child.span.start <= edit.start and edit.end <= child.span.end:
-                    node, path = child, (*path, key)
-                    break
-            else:
-                break
-        # An item that is added or split changes the list that holds it.
-        paths.append(path[:-1] if path and isinstance(path[-1], int) else path)
-    return paths
+    own = [edit for edit in edits if edit.end >= root.span.start and edit.start <= root.span.end + 1]
+    paths = _touched(root, own, _yaml_children)
+    # An item that is added or split changes the list that holds it.
+    return [path[:-1] if path and isinstance(path[-1], int) else path for path in paths]
 
 
-def _yaml_children(node: Any) -> list[tuple[Any, Any]]:
+def _yaml_children(node: Any) -> list[_Child]:
     from servelint.formats.yaml import scalar_type
     from servelint.formats.yaml_types import typed
 
+    found: list[tuple[Any, Any]] = []
     if node.kind == "mapping":
-        return [(typed(key.text, scalar_type(key)), value) for key, value in node.items if key.kind == "scalar"]
-    if node.kind == "sequence":
-        return list(enumerate(node.items))
-    return []
+        found = [(typed(key.text, scalar_type(key)), value) for key, value in node.items if key.kind == "scalar"]
+    elif node.kind == "sequence":
+        found = list(enumerate(node.items))
+    # What an alias stands for is written elsewhere.
+    return [(key, child, child.span) for key, child in found if child.alias_span is None]
 
 
-def _differences(one: Any, other: Any, allowed: Sequence[tuple[Any, ...]]) -> str | None:
+def _differences(one: Any, other: Any, allowed: Iterable[tuple[Any, ...]]) -> str | None:
     """Why two documents differ where they must not, or None. `allowed` are paths below which they may."""
+    allowed = frozenset(allowed)
     stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(one, other, ())]
     while stack:
         left, right, path = stack.pop()

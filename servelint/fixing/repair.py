@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable
 
@@ -14,6 +15,7 @@ from servelint.records import record
 from servelint.text import Edit, Source, apply_edits, decode
 
 MOST_PASSES = 10
+MOST_ATTEMPTS = 60
 
 
 @record
@@ -110,33 +112,57 @@ def _apply(
     step = _attempt(path, source, result, together, context, policy, unsafe)
     if step.after is not None or len(together) == 1:
         return step
-    # Something in the batch is not proven: take the fixes one by one, each on top of those that were.
+    # Something in the batch is not proven: halve it until what is at fault stands alone, each part on top of those
+    # that were proven.
     refused: dict[tuple[str, str], str] = {}
     kept: list[Finding] = []
     best = step
-    for finding in together:
-        trial = _attempt(path, source, result, [*kept, finding], context, policy, unsafe)
-        if trial.after is None:
-            refused.update({_key(finding): trial.refused.get(_key(finding), "its repair could not be proven")})
+    groups, attempts = [together], 0
+    while groups:
+        group = groups.pop()
+        if attempts >= MOST_ATTEMPTS:
+            refused.update({_key(finding): "too many repairs of this file could not be proven" for finding in group})
             continue
-        kept.append(finding)
-        best = trial
+        # The whole batch has been tried.
+        trial = step if group is together else _attempt(path, source, result, [*kept, *group], context, policy, unsafe)
+        attempts += 1
+        if trial.after is not None:
+            kept += group
+            best = trial
+        elif len(group) == 1:
+            refused[_key(group[0])] = trial.refused.get(_key(group[0]), "its repair could not be proven")
+        else:
+            middle = len(group) // 2
+            groups += [group[middle:], group[:middle]]
     return _Step(best.after, best.result, tuple(kept), refused)
 
 
 def _without_overlaps(findings: Iterable[Finding]) -> list[Finding]:
     """The findings whose edits do not overlap those of an earlier, more severe one; same edits go together."""
     taken: set[Edit] = set()
+    # What was taken does not overlap: sorted by place, an edit can only overlap its neighbours.
+    places: list[Edit] = []
     chosen: list[Finding] = []
     for finding in sorted(findings, key=lambda f: (-RANK[f.severity], f.span.start, f.rule)):
         fix = finding.fix
         assert fix is not None
         fresh = [edit for edit in fix.edits if edit not in taken]
-        if any(_overlap(edit, other) for edit in fresh for other in taken):
+        if any(_overlaps_one(edit, places) for edit in fresh):
             continue
         taken.update(fresh)
+        for edit in fresh:
+            insort(places, edit, key=_place)
         chosen.append(finding)
     return sorted(chosen, key=lambda f: f.span.start)
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _overlaps_one(edit: Edit, places: list[Edit]) -> bool:
+    position = bisect_left(places, _place(edit), key=_place)
+    return any(_overlap(edit, other) for other in places[max(0, position - 2) : position + 2])
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

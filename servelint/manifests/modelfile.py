@@ -162,10 +162,11 @@ def _exists(context: Context, path: str) -> bool:
 class ModelfileWriter:
     """Changes a Modelfile in its own style; all edits count in the text that was read."""
 
-    __slots__ = ("_document", "_newline")
+    __slots__ = ("_at", "_document", "_newline")
 
     def __init__(self, document: Modelfile, newline: str) -> None:
         self._document = document
+        self._at = {instruction.span.start: instruction for instruction in document.instructions}
         self._newline = newline
 
     def add(self, name: str, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
@@ -286,10 +287,9 @@ class ModelfileWriter:
         return sources[-1] if sources else None
 
     def _instruction(self, setting: Setting) -> Instruction | None:
-        for instruction in self._document.instructions:
-            if instruction.span == setting.whole and instruction.name == setting.name:
-                return instruction
-        return None
+        instruction = self._at.get(setting.whole.start)
+        fits = instruction is not None and instruction.span == setting.whole and instruction.name == setting.name
+        return instruction if fits else None
 
     def _elsewhere(self, instruction: Instruction) -> Refusal | None:
         for problem in self._document.problems:

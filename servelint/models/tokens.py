@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from servelint.models.families import table
 from servelint.models.identity import Identity, Token
@@ -127,6 +127,7 @@ def _plain(text: str) -> str:
     return "".join(_LOOKS_LIKE.get(character, character) for character in text)
 
 
+@lru_cache(maxsize=4096)
 def _words(text: str) -> str:
     """The text without brackets and bars, its blanks as underscores, in lower case."""
     plain = _plain(text).lower()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from servelint.checks.ignores import read_ignores
+from servelint.checks.finding import Finding
+from servelint.checks.ignores import apply_ignores, read_ignores
 from servelint.checks.policy import Policy
 from servelint.formats.problem import Comment
 from servelint.text import Span
@@ -89,3 +92,28 @@ def test_reasons_may_be_asked_for(tmp_path: Path) -> None:
     text = f"FROM m\n# servelint: ignore[SL201]\n{CAP}"
     assert run(tmp_path, "Modelfile", text).findings == ()
     assert [finding.rule for finding in run(tmp_path, "Modelfile", text, policy=TOUCHED).findings] == ["SL902"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8), st.sampled_from(["SL101", "low-cap"])), max_size=8),
+    st.lists(st.tuples(st.integers(0, 24), st.integers(0, 4), st.sampled_from(["SL101", "SL201"])), max_size=6),
+)
+def test_an_ignore_silences_what_lies_in_its_node(
+    nodes: list[tuple[int, int, str]], places: list[tuple[int, int, str]]
+) -> None:
+    comments = [
+        Comment(Span(100 + index, 101 + index), f"# servelint: ignore[{name}] why", Span(start, start + length))
+        for index, (start, length, name) in enumerate(nodes)
+    ]
+    findings = [Finding(rule, "error", "f", Span(start, start + length), "m") for start, length, rule in places]
+
+    def silenced(finding: Finding) -> bool:
+        return any(
+            finding.rule == {"low-cap": "SL201"}.get(name, name)
+            and finding.span.start < max(start + length, start + 1)
+            and start <= max(finding.span.start, finding.span.end - 1)
+            for start, length, name in nodes
+        )
+
+    kept = [finding for finding in apply_ignores("f", findings, comments, Policy()) if finding.rule[:3] != "SL9"]
+    assert kept == [finding for finding in findings if not silenced(finding)]
