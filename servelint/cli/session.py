@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from servelint.checks.catalogue import is_selected, severity_of
 from servelint.checks.finding import RANK, Finding
@@ -16,6 +16,7 @@ from servelint.cli.output import Progress, UsageError
 from servelint.configuration import Configurations, Layer, check_selectors
 from servelint.files.context import Context, UnreadableError, read_bytes
 from servelint.manifests.catalogue import kind_of
+from servelint.records import record
 from servelint.report.collect import Entry
 from servelint.text import Span
 
@@ -26,7 +27,8 @@ STDIN = "-"
 _HEAD = 64 * 1024
 
 
-class Target(NamedTuple):
+@record
+class Target:
     """A file that is meant: `named` where it was given itself, not found in a folder; `root` bounds what it may read.
 
     `trouble` says why it cannot be looked at, `data` holds it where it is not on the disk.

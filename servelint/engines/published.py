@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from servelint.data import load
 from servelint.engines.model_files import plain_ids
 from servelint.engines.reading import Reading, StopId
@@ -17,7 +19,7 @@ def with_published_ids(serving: Serving, identity: Identity, reading: Reading) -
     """
     if serving.model is None or not reading.reads_model_ids or not reading.generates or not identity.certain:
         return reading
-    if not _is_publishers_own(serving.model.value or "", identity):
+    if identity.family is None or not _is_publishers_own(serving.model.value or "", identity.family):
         return reading
     from servelint.models.families import official_generation_config
 
@@ -30,9 +32,10 @@ def with_published_ids(serving: Serving, identity: Identity, reading: Reading) -
     return replace(reading, stop_set=replace(reading.stop_set, published=ids)) if ids else reading
 
 
-def _is_publishers_own(name: str, identity: Identity) -> bool:
+@lru_cache(maxsize=256)
+def _is_publishers_own(name: str, family: str) -> bool:
     owner, slash, repository = name.removeprefix("hf://").partition("/")
-    if not slash or "/" in repository or ":" in repository or identity.family is None:
+    if not slash or "/" in repository or ":" in repository:
         return False
     publishers = load("rules/publishers.json")["publishers"]
-    return any(identity.family.startswith(family) and owner in owners for family, owners in publishers.items())
+    return any(family.startswith(prefix) and owner in owners for prefix, owners in publishers.items())

@@ -8,14 +8,14 @@ huggingface/text-generation-inference (db931fcf, near v3.3.7); the options are i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.manifests.versions import at_least, compare, tag_of_image, version_of_image
 from servelint.models.identity import Identity
+from servelint.records import record
 from servelint.text import Span
 
 _FALSE = frozenset({"false", "f", "no", "n", "0", "off", ""})
@@ -29,7 +29,8 @@ _CAPPED = "it prints what is wrong and ends"
 _REFUSED = "The launcher ends before it loads the model."
 
 
-class _Word(NamedTuple):
+@record
+class _Word:
     """A word as the launcher gets it; `text` is None where it cannot be known."""
 
     text: str | None
@@ -38,14 +39,16 @@ class _Word(NamedTuple):
     prefix: str = ""
 
 
-@dataclass(slots=True)
 class _Parse:
     """What the launcher's parser made of its words and variables."""
 
-    options: list[Option] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    # Where words are missing or may be any number: what is not seen may still be there.
-    open_ended: bool = False
+    __slots__ = ("faults", "open_ended", "options")
+
+    def __init__(self) -> None:
+        self.options: list[Option] = []
+        self.faults: list[Fault] = []
+        # Where words are missing or may be any number: what is not seen may still be there.
+        self.open_ended = False
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet
 from servelint.engines.vllm_arguments import Parsed, load_json, parse_serve
@@ -17,6 +17,7 @@ from servelint.files.context import Context
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.manifests.versions import at_least, before, repository_of_image
 from servelint.models.identity import Identity
+from servelint.records import record
 from servelint.text import Span
 
 OVERRIDE = "--override-generation-config"
@@ -39,7 +40,8 @@ _POOLING_TASKS = frozenset({"embed", "embedding", "classify", "score", "reward"}
 _SAMPLING_NAMES = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "do_sample")
 
 
-class Launch(NamedTuple):
+@record
+class Launch:
     """The command line of a serving, cut down to what the server's own parser gets, and how it was read.
 
     `module_form` is True where the words go to the module, False where they go to `vllm serve`. `doubled` are words
@@ -231,7 +233,8 @@ def read_vllm(serving: Serving, identity: Identity, context: Context | None) -> 
     )
 
 
-class CustomConfig(NamedTuple):
+@record
+class CustomConfig:
     """The folder of `--generation-config` as far as it can be seen from the manifest.
 
     `path` is the file that the server takes (generation_config.json, or config.json in its place), None where the

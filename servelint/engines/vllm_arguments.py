@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from servelint.engines.reading import Option
 from servelint.manifests.serving import Argument
 from servelint.manifests.versions import at_least, before, compare, parse_version
-from servelint.records import field, record
+from servelint.records import field, record, replace
 from servelint.text import Span
 
 ReadFile = Callable[[str], str | None]
@@ -24,7 +24,8 @@ _LARGEST_CONFIG = 20_000
 _UNKNOWN_DATA: Any = None
 
 
-class Flag(NamedTuple):
+@record
+class Flag:
     """One flag of the table; `present` is a bit for every version looked at, the lowest for the oldest."""
 
     name: str
@@ -44,7 +45,8 @@ class Flag(NamedTuple):
         return self.name.lstrip("-").replace("-", "_")
 
 
-class FlagTable(NamedTuple):
+@record
+class FlagTable:
     """All option strings of all versions; a string that changed hands has an entry for each flag it belonged to."""
 
     versions: tuple[str, ...]
@@ -106,7 +108,8 @@ def flag_table() -> FlagTable:
     return FlagTable(versions, flags, strings)
 
 
-class Scope(NamedTuple):
+@record
+class Scope:
     """The versions of the table that a version may be like, as bits.
 
     One bit for a version that was looked at, the two neighbours for one in between, the end of the table for one
@@ -142,7 +145,8 @@ def scope_of(version: str | None) -> Scope:
     return Scope(version, mask, False)
 
 
-class Resolution(NamedTuple):
+@record
+class Resolution:
     """What an option word means: its flag (None: no such option), the full option string, and what is behind `=`.
 
     `matches` holds the strings of an ambiguous prefix. `certain` is False where the versions that know the word differ
@@ -167,7 +171,7 @@ def resolve(word: str, scope: Scope) -> Resolution | None:
     if equals:
         found = _exact(name, scope)
         if found is not None:
-            return found._replace(explicit=explicit)
+            return replace(found, explicit=explicit)
     found = _by_prefix(word, scope)
     if found is not None:
         return found

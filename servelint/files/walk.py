@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from servelint.records import record
 
 if TYPE_CHECKING:
     from pathspec.pattern import Pattern
@@ -27,7 +29,8 @@ _MOST_STARS, _MOST_DOUBLE_STARS = 3, 2
 Excludes: TypeAlias = "Callable[[str, bool], bool]"
 
 
-class _Pattern(NamedTuple):
+@record
+class _Pattern:
     """One pattern: what it is matched against (path or name, of which depth), and either a literal or an expression."""
 
     include: bool
@@ -42,7 +45,8 @@ class _Pattern(NamedTuple):
 Patterns: TypeAlias = tuple[_Pattern, ...]
 
 
-class _Level(NamedTuple):
+@record
+class _Level:
     """The patterns of one ignore file; they match `prefix` and the path without its first `strip` characters."""
 
     patterns: Patterns
@@ -206,8 +210,8 @@ def _is_file(entry: os.DirEntry[str], real_root: str, wanted: Callable[[str], bo
 
 
 def _is_ignored(chain: _Chain, path: str, is_folder: bool) -> bool:
-    for patterns, strip, prefix in reversed(chain):
-        verdict = matches(patterns, prefix + path[strip:], is_folder)
+    for level in reversed(chain):
+        verdict = matches(level.patterns, level.prefix + path[level.strip :], is_folder)
         if verdict is not None:
             return verdict
     return False

@@ -7,9 +7,9 @@ docs.docker.com), systemd `src/basic/env-file.c` (0002453), and POSIX for a file
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from servelint.formats.problem import Comment, Problem
+from servelint.records import field, record
 from servelint.text import Edit, Span
 
 DIALECTS = ("docker", "compose", "systemd", "shell")
@@ -23,7 +23,7 @@ _COMPOSE_BLANKS = "\t\v\f\r \x85\xa0"
 _PROBLEM_LIMIT = 50
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnvEntry:
     """A variable as it is set (or named) by one line, or by several where a quote spans them.
 
@@ -49,7 +49,7 @@ class EnvEntry:
     is_set: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnvFile:
     """A text as an environment file of one dialect; `problems` are what that dialect's program has against it."""
 
@@ -64,14 +64,16 @@ class EnvFile:
         return next((entry for entry in reversed(self.entries) if entry.name == name), None)
 
 
-@dataclass(slots=True)
 class _Reading:
     """What one program makes of a text: values by the place of their `=`, and where each ends."""
 
-    values: dict[int, str | None] = field(default_factory=dict)
-    ends: dict[int, int] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    __slots__ = ("ends", "problems", "reasons", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[int, str | None] = {}
+        self.ends: dict[int, int] = {}
+        self.reasons: dict[int, str] = {}
+        self.problems: list[Problem] = []
 
     def take(self, place: int, value: str | None, end: int, reason: str | None = None) -> None:
         self.values[place] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ class Kind:
 
     `named` tests the base name and `sniffs` the bytes: both must agree, and both may let too much through, never too
     little. `reader` is `module:function`, called with path, source and context; it gives None where the file turns out
-    to be something else. `files` is the regular expression of paths for the pre-commit hook.
+    to be something else. `files` is the regular expression of paths for the pre-commit hook. `endings` are the only
+    ones that such a name can have (in lower case), None for any.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Kind:
     files: str
     named: Callable[[str], bool]
     sniffs: Callable[[bytes], bool]
+    endings: tuple[str, ...] | None = None
 
     def read(self, path: str, source: Source, context: Context) -> Manifest | None:
         """Read a file as this kind; None where it is not of it after all."""
@@ -147,25 +150,27 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "generation-config", "generation_config.json with its model folder",
         "servelint.manifests.generation_config:read",
-        r"(?i)generation_config[^/]*\.json$", _names_generation_config, _is_generation_config,
+        r"(?i)generation_config[^/]*\.json$", _names_generation_config, _is_generation_config, ("json",),
     ),
     Kind(
         "generation-config", "generation config under another name", "servelint.manifests.generation_config:read",
         r"\.json$", lambda name: name.endswith(".json"), _is_loose_generation_config,
+        ("json",),
     ),
     Kind(
         "model-config", "config.json of a model folder", "servelint.manifests.model_config:read",
-        r"(^|/)config\.json$", lambda name: name == "config.json", _is_model_config,
+        r"(^|/)config\.json$", lambda name: name == "config.json", _is_model_config, ("json",),
     ),
     Kind(
         "chat-template", "tokenizer_config.json with its chat template",
         "servelint.manifests.chat_template:read_json_file",
         r"(^|/)(tokenizer_config|chat_template)\.json$",
         lambda name: name in ("tokenizer_config.json", "chat_template.json"), _is_tokenizer_config,
+        ("json",),
     ),
     Kind(
         "chat-template", "chat template in a file of its own", "servelint.manifests.chat_template:read_template",
-        r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always,
+        r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always, ("jinja",),
     ),
     Kind(
         "env-file", "TGI environment file", "servelint.manifests.env_file:read",
@@ -174,6 +179,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "launch-script", "shell script that launches an engine", "servelint.manifests.launch_script:read",
         r"\.(sh|bash|ksh|zsh)$", lambda name: name.endswith(_SHELL_NAMES), _is_shell,
+        ("sh", "bash", "ksh", "zsh"),
     ),
     Kind(
         "launch-script", "script without an extension, by its first line", "servelint.manifests.launch_script:read",
@@ -182,6 +188,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "kubernetes", "Kubernetes workload, KServe InferenceService or runtime", "servelint.manifests.kubernetes:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_kubernetes,
+        ("yaml", "yml"),
     ),
 )  # fmt: skip
 
@@ -204,7 +211,17 @@ def kind_of(path: str, data: bytes) -> Kind | None:
     if path == "-":
         wanted = next((kind for kind, sniffs in _OF_A_NAMELESS_TEXT if sniffs(data)), None)
         return next((kind for kind in KINDS if kind.name == wanted), None)
-    return next((kind for kind in KINDS if kind.named(name) and kind.sniffs(data)), None)
+    return next((kind for kind in _kinds_of(_ending(name)) if kind.named(name) and kind.sniffs(data)), None)
+
+
+def _ending(name: str) -> str:
+    _, dot, ending = name.rpartition(".")
+    return ending.lower() if dot else ""
+
+
+@lru_cache(maxsize=1024)
+def _kinds_of(ending: str) -> tuple[Kind, ...]:
+    return tuple(kind for kind in KINDS if kind.endings is None or ending in kind.endings)
 
 
 # What most files of a repository end in, and no manifest does whatever else its name says.
@@ -220,4 +237,5 @@ _NEVER = frozenset(
 
 def may_be_manifest(name: str) -> bool:
     """Whether a base name alone lets any kind in: a walk need not read the other files."""
-    return name.rpartition(".")[2] not in _NEVER and any(kind.named(name) for kind in KINDS)
+    ending = _ending(name)
+    return ending not in _NEVER and any(kind.named(name) for kind in _kinds_of(ending))

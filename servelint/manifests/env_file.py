@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from servelint.formats.env_file import EnvEntry, EnvFile, append_line, read_env, replace_value
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
@@ -31,7 +31,8 @@ _AFTER = frozenset(" \t\r\n\"'],;)}&|#")
 _CONTAINER_PROGRAMS = ("docker", "podman", "nerdctl")
 
 
-class Use(NamedTuple):
+@record
+class Use:
     """How a file hands an env file on: the dialect it is read in, where that is said, and the TGI image it starts."""
 
     path: str
