@@ -63,7 +63,7 @@ class Report:
     counts the findings that a baseline hides.
     """
 
-    __slots__ = ("entries", "failures", "files", "hidden", "seen", "servings", "verdicts")
+    __slots__ = ("entries", "failures", "files", "hidden", "seen", "servings", "told", "verdicts")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -73,6 +73,15 @@ class Report:
         self.seen = 0
         self.files = 0
         self.hidden = 0
+        self.told: set[tuple[str, str, int, str]] = set()
+
+    def is_new(self, entry: Entry) -> bool:
+        """Whether no other file's lint has told the same at the same place."""
+        finding = entry.finding
+        key = (finding.rule, finding.path, finding.span.start, finding.message)
+        known = key in self.told
+        self.told.add(key)
+        return not known
 
     @property
     def deployments(self) -> int:
@@ -178,7 +187,8 @@ def gather(
 
             locator = Locator(result.path, result.text, context)
             report.servings.extend(describe(deployment, locator) for deployment in result.deployments)
-        entries = entries_of(result, context)
+        # An env file and the script that hands it on may both tell what one line of the script brings about.
+        entries = [entry for entry in entries_of(result, context) if report.is_new(entry)]
         kept = keep(result, entries) if entries else entries
         report.hidden += len(entries) - len(kept)
         report.entries.extend(kept)

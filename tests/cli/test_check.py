@@ -242,6 +242,14 @@ def test_files_beside_it_are_read_within_the_repository_only(
     assert seen == [".", "inner", "../outside"]
 
 
+def test_what_two_files_tell_of_one_place_is_reported_once(run: Run, folder: Path) -> None:
+    put(folder, **{
+        "tgi.env": "MODEL_ID=Qwen/Qwen2.5-7B-Instruct\n",
+        "run.sh": "docker run --env-file tgi.env ghcr.io/huggingface/text-generation-inference:2.4.1\n",
+    })  # fmt: skip
+    assert [(each["rule"], each["path"]) for each in findings(run)] == [("SL202", "run.sh")]
+
+
 @pytest.mark.parametrize("sort", ["bad", "good"])
 def test_examples(run: Run, folder: Path, golden: Callable[[str, str], None], sort: str) -> None:
     shutil.copytree(ROOT / "examples" / sort, folder / sort)
