@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from servelint.engines.reading import Cap, Reading, StopId, StopSet
-from servelint.formats.json import get
 from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, TOKENIZER_CONFIG, FolderFile, ModelFolder
 from servelint.manifests.serving import Serving
 from servelint.models.identity import Identity
@@ -77,9 +76,8 @@ def ids_of_generation_config(
     """
     file = _generation_config(folder, serving)
     if file is not None and file.readable:
-        node = get(file.document.root, "eos_token_id")
         # Spans count in the serving's own file; of another one the path is enough.
-        span = node.span if node is not None and file.path == serving.path else None
+        span = file.span_of("eos_token_id") if file.path == serving.path else None
         value = _top(file).get("eos_token_id")
         ids = compared_ids(value) if serving.engine in ("vllm", "sglang") else plain_ids(value)
         return _stop_ids(ids, f"{GENERATION_CONFIG} eos_token_id", identity, file.path, span), []

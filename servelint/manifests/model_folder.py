@@ -46,6 +46,11 @@ class FolderFile:
     readable: bool
     data: Any
 
+    def span_of(self, key: str) -> Span | None:
+        """Where the value of a top-level key stands; None where there is none."""
+        node = get(self.document.root, key)
+        return node.span if node is not None else None
+
 
 @record
 class TemplateText:
