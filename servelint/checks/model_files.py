@@ -7,13 +7,14 @@ from functools import cache
 from typing import Any
 
 from servelint.checks.deployment import Check, Deployment
-from servelint.checks.finding import Finding, Related
+from servelint.checks.finding import Finding, Related, Severity
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt, listing, repair
 from servelint.engines.model_files import plain_ids, read_model_files, tokenizer_end
 from servelint.engines.reading import StopSet
 from servelint.manifests.model_folder import CONFIG, ENGINES, GENERATION_CONFIG, ModelFolder
 from servelint.manifests.serving import Setting
+from servelint.models.families import official_generation_config
 from servelint.models.identity import Token
 from servelint.records import replace
 from servelint.text import Span
@@ -160,8 +161,12 @@ def check_turn_end(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     message = f"{token.text} ({token.id}) ends this model's turns, and config.json names no end"
     if setting is not None:
         message = f"{token.text} ({token.id}) ends this model's turns and is not in {_EOS} {_shown(setting.data)}"
+    severity: Severity = "error" if identity.certain else "warning"
+    if set(plain_ids(official_generation_config(identity).get(_EOS))) == set(plain_ids(_eos_data(deployment))) != set():
+        # Its publishers ship it so, and their own code passes the end of a turn by hand.
+        severity = "note"
     yield Finding(
-        "SL113", "error" if identity.certain else "warning", serving.path,
+        "SL113", severity, serving.path,
         serving.span if setting is None else setting.span, message,
         why=f"{why}.", help=f"add {token.id}", fix=fix, no_fix=refusal,
     )  # fmt: skip

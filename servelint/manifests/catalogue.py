@@ -89,15 +89,12 @@ def _names_generation_config(name: str) -> bool:
 
 
 def _is_loose_generation_config(data: bytes) -> bool:
-    """A generation config under another name: what transformers writes has its ids, and no architecture."""
-    return (
-        b'"eos_token_id"' in data
-        and any(
-            key in data for key in (b'"transformers_version"', b'"bos_token_id"', b'"pad_token_id"', b'"do_sample"')
-        )
-        and not any(
-            key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"')
-        )
+    """A generation config under another name: what transformers writes has its ids, and no architecture.
+
+    Which of them is one the reader decides: a folder of them may say it of all it holds.
+    """
+    return any(key in data for key in (b'"eos_token_id', b'"do_sample"', b'"_from_model_config"')) and not any(
+        key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"')
     )
 
 

@@ -263,11 +263,13 @@ def _answer(answer: tuple[Edit, ...] | str) -> tuple[Edit, ...] | Refusal:
 ENGINES = ("transformers", "vllm", "sglang", "tgi")
 
 
-def servings_of_folder(path: str, kind: str, file: FolderFile, folder: ModelFolder | None) -> tuple[Serving, ...]:
+def servings_of_folder(
+    path: str, kind: str, file: FolderFile, folder: ModelFolder | None, model: Setting | None = None
+) -> tuple[Serving, ...]:
     """One serving for each engine that could load the folder, told at the file that decides where it stops."""
     root = file.document.root
     span = Span(0, len(file.source.text[:1])) if root is None else Span(root.span.start, root.span.start + 1)
-    writer, settings, model = JsonWriter(file.document), tuple(_settings(file)), _model(folder)
+    writer, settings, model = JsonWriter(file.document), tuple(_settings(file)), model or _model(folder)
     return tuple(
         Serving(
             path, span, kind, engine, writer, model=model, settings=settings, facts={"folder": folder, "file": file}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from typing import TYPE_CHECKING
 
 from servelint.manifests.serving import Serving
@@ -21,6 +22,9 @@ def identify_serving(serving: Serving) -> Identity:
     if folder is not None:
         return _of_folder(folder)
     name = serving.model
+    if serving.kind == "generation-config":
+        # Only the name of the file says which model it is about.
+        return replace(identify(name.value), certain=False) if name is not None and name.value else UNKNOWN
     identity = UNKNOWN
     if name is not None and name.value:
         named = serving.engine == "ollama" and serving.facts.get("source") in ("library", "hub")
@@ -82,6 +86,9 @@ def _named(folder: ModelFolder) -> Identity:
     """By the name that config.json keeps of its origin, when the vocabulary fits it; else by the folder's own name."""
     name = folder.data("config.json").get("_name_or_path")
     identity = identify(name) if isinstance(name, str) and name.strip() else UNKNOWN
+    if isinstance(name, str) and not _SIZE.search(name):
+        # `Qwen3` names a family, not which of its models this is.
+        identity = replace(identity, certain=False)
     if identity.family is None and identity.role == "unknown":
         here = os.path.basename(folder.path)  # noqa: PTH119 (a plain str)
         if here:
@@ -93,6 +100,8 @@ def _named(folder: ModelFolder) -> Identity:
         return UNKNOWN
     return identity
 
+
+_SIZE = re.compile(r"\d[bm](?![a-z])", re.IGNORECASE)
 
 # The header that a template opens an assistant's turn with, and the token that ends the turn in that language.
 _LANGUAGES = (

@@ -222,3 +222,23 @@ def test_a_byte_order_mark_makes_it_unreadable(tmp_path: Path) -> None:
 
 def test_a_config_under_another_name_knows_no_folder(tmp_path: Path) -> None:
     assert run(tmp_path, "other.json", '{"eos_token_id": 151643, "pad_token_id": 1}', CHAT).findings == ()
+
+
+def test_public_files_are_judged_as_people_judged_them(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "corpus"
+    missed = []
+    lines = (folder / "generation_configs.index.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    for line in lines:
+        name, _, verdict, _ = line.split("\t")
+        data = (folder / "generation_configs" / name).read_bytes()
+        place = tmp_path / name / "generation_configs"
+        place.mkdir(parents=True)
+        found = loud(run(tmp_path / name, f"generation_configs/{name}", data))
+        if verdict == "correct":
+            assert found == [], name
+        if verdict == "unknown":
+            assert not [rule for rule, severity, _ in found if severity == "error"], name
+        if verdict == "incorrect" and not found:
+            missed.append(name)
+    # A family without a name that tells it, a file with no name at all, and one that lost a second end only.
+    assert len(missed) <= 3

@@ -101,7 +101,8 @@ def test_bytes_that_no_reader_takes(data: bytes, sort: str, hint: str) -> None:
 
 def test_only_a_file_of_the_own_name_has_a_folder() -> None:
     beside = {"config.json": '{"_name_or_path": "Qwen/Qwen3-8B"}'}
-    own, other = manifest_of('{"eos_token_id": 1}', beside=beside), manifest_of('{"eos_token_id": 1}', "a.json", beside)
+    text = '{"eos_token_id": 1, "do_sample": true}'
+    own, other = manifest_of(text, beside=beside), manifest_of(text, "a.json", beside)
     assert own is not None
     assert other is not None
     assert own.servings[0].facts["folder"].data("config.json") == {"_name_or_path": "Qwen/Qwen3-8B"}
@@ -109,6 +110,13 @@ def test_only_a_file_of_the_own_name_has_a_folder() -> None:
     assert own.servings[0].model.value == "Qwen/Qwen3-8B"
     assert other.servings[0].facts["folder"] is None
     assert other.servings[0].model is None
+
+
+def test_a_file_of_a_collection_is_named_after_its_model() -> None:
+    manifest = manifest_of('{"max_new_tokens": 5}', "generation_configs/acme__qwen2.5-7b-instruct--before.json")
+    assert manifest is not None
+    assert manifest.servings[0].model is not None
+    assert manifest.servings[0].model.value == "acme/qwen2.5-7b-instruct"
 
 
 def edited(text: str, name: str, method: str, *arguments: Any, **keywords: Any) -> str:
