@@ -8,15 +8,10 @@ from collections.abc import Iterator
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
+from servelint.checks.rendered_prompts import faults_of_prompt
 from servelint.checks.repairs import excerpt
 from servelint.manifests.model_folder import CONFIG, TOKENIZER_CONFIG, ModelFolder, TemplateText
-from servelint.models.chat_template import (
-    ChatTemplate,
-    leaves_turns_open,
-    missing_header,
-    turn_end,
-    understand,
-)
+from servelint.models.chat_template import ChatTemplate, turn_end, understand
 from servelint.models.families import table
 from servelint.text import Span
 
@@ -42,25 +37,7 @@ def faults_of_template(template: TemplateText, chat: ChatTemplate, serves_chat: 
             why="Every chat request fails, or the server does not start.",
         )  # fmt: skip
         return
-    header = missing_header(chat)
-    if header:
-        yield Finding(
-            "SL302", "error" if serves_chat else "warning", path, place,
-            f"the prompt does not end in the assistant's header {excerpt(header)!r}, though earlier answers stand "
-            "behind it",
-            why="The model does not know that it is its turn: it goes on with the user's text, or opens turns of its "
-            f"own. Rendered, the prompt ends in {excerpt((chat.tail or '')[-40:])!r}.",
-            help="write the header at the end where add_generation_prompt is true",
-            no_fix="where it belongs in the template is its author's to say",
-        )  # fmt: skip
-    if leaves_turns_open(chat):
-        yield Finding(
-            "SL306", "warning", path, place,
-            f"earlier answers are not closed: behind one comes {excerpt((chat.between or '')[:40])!r}",
-            why="What the model reads in its own history it repeats: it learns in context to end no turn.",
-            help="write the token that ends a turn behind the content of every assistant message",
-            no_fix="which token ends a turn of this model is its author's to say",
-        )  # fmt: skip
+    yield from faults_of_prompt(chat, path, place, serves_chat)
     if any("\r" in (text or "") for text in (chat.tail, chat.header, chat.opening, chat.between)):
         yield Finding(
             "SL309", "warning", path, place, "carriage returns come out of this template, and go into every prompt",

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
+from servelint.manifests.serving import Serving
+from servelint.text import Span
 
 
 def check_base_as_chat(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -69,4 +71,78 @@ def check_raw_prompt(deployment: Deployment, policy: Policy) -> Iterator[Finding
     )  # fmt: skip
 
 
-CHECKS: tuple[Check, ...] = (check_base_as_chat, check_missing_template, check_raw_prompt)
+def check_template(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL302, SL306 and SL501 on a Modelfile's TEMPLATE, by what Ollama renders from it."""
+    serving = deployment.serving
+    setting = serving.last("template")
+    if serving.engine != "ollama" or setting is None or not (setting.value or "").strip() or serving.named("renderer"):
+        return
+    from servelint.checks.rendered_prompts import faults_of_prompt
+    from servelint.engines.ollama_template import understand
+    from servelint.manifests.template import read_template
+
+    text = setting.value or ""
+    template = read_template(text)
+    if template.problem is not None:
+        yield Finding(
+            "SL501", "error", serving.path, _within(serving, setting.span, text, template.problem.span),
+            f"Ollama refuses this TEMPLATE: {template.problem.message}",
+            why="The template is Go's text/template; `ollama create` ends with a template error.",
+        )  # fmt: skip
+        return
+    chat = understand(template)
+    if chat.failure is not None:
+        yield Finding(
+            "SL501", "error", serving.path, Span(setting.span.start, setting.span.start),
+            f"every chat request fails on this TEMPLATE: {chat.failure}",
+            why="Ollama creates the model, and answers each request with this error.",
+        )  # fmt: skip
+        return
+    if deployment.identity.role not in ("unknown", "instruct", "reasoning"):
+        return
+    place = Span(setting.whole.start, setting.span.start)
+    yield from faults_of_prompt(chat, serving.path, place, deployment.identity.generates_chat)
+
+
+def check_given_template(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL302, SL304 and SL306 on the template that a launch line names."""
+    given = deployment.reading.facts.get("chat_template")
+    identity, path = deployment.identity, deployment.serving.path
+    if given is None or identity.role not in ("unknown", "instruct", "reasoning"):
+        return
+    from servelint.checks.rendered_prompts import faults_of_prompt
+    from servelint.models.chat_template import turn_end, understand
+    from servelint.models.families import table
+
+    text, option = given
+    ends = {token.text for token in identity.terminators}
+    chat = understand(text, {"eos_token": identity.turn[0].text} if identity.turn else {})
+    if not chat.understood:
+        return
+    end = turn_end(chat, {*ends, *table()["tokens"]})
+    if identity.turn and identity.certain and end not in ends:
+        shown = f"ends turns with {end}" if end is not None else "ends turns with no token at all"
+        yield Finding(
+            "SL304", "warning", path, option.span,
+            f"this chat template {shown}; {_name(deployment)} ends them with {identity.turn[0].text}",
+            why="The model never saw such a conversation: it answers worse, and ends its turns by luck.",
+            help="leave --chat-template out, so that the model's own is used",
+            no_fix="a fine-tune may have been trained with this template",
+        )  # fmt: skip
+        return
+    yield from faults_of_prompt(chat, path, option.span, identity.generates_chat)
+
+
+def _within(serving: Serving, span: Span, text: str, inner: Span) -> Span:
+    """A place of the template in its Modelfile; the whole value where it is not written there as it is."""
+    start = serving.facts["document"].text.find(text, span.start, span.end)
+    return span if start < 0 else Span(start + inner.start, start + max(inner.end, inner.start))
+
+
+CHECKS: tuple[Check, ...] = (
+    check_base_as_chat,
+    check_missing_template,
+    check_raw_prompt,
+    check_template,
+    check_given_template,
+)

@@ -226,6 +226,7 @@ def read_vllm(serving: Serving, identity: Identity, context: Context | None) -> 
         "generation_config": result.values.get("generation_config", "auto"),
         "reads_generation_config": at_least(launch.version, "0.4.1"),
         "accepted": result.accepted,
+        "chat_template": _chat_template(serving, result, context),
     }
     faults = faults_of(serving, launch, result, identity, files.custom)
     return Reading(
@@ -360,6 +361,17 @@ class _Files:
         if found is None or not isinstance(value, int) or isinstance(value, bool):
             return None
         return value, found[0]
+
+
+def _chat_template(serving: Serving, parsed: Parsed, context: Context | None) -> tuple[str, Option] | None:
+    """The template that `--chat-template` gives: a file within reach, or written out on the command line."""
+    option = parsed.option("--chat-template")
+    if option is None or not option.value:
+        return None
+    if any(character in option.value for character in "{}\n"):
+        return option.value, option
+    found = _read_near(serving, context, option.value)
+    return None if found is None else (found[1], option)
 
 
 def _near(serving: Serving, path: str) -> list[str]:

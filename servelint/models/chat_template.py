@@ -8,22 +8,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from servelint.models.rendering import Rendering, TemplateFault, render
 from servelint.records import record
 
+if TYPE_CHECKING:
+    from servelint.models.rendering import Rendering, TemplateFault
+
 # Nothing that a template writes by itself, in one piece, and unmoved by `strip`, `title` or a split at a tag.
-_SYSTEM, _FIRST, _ANSWER, _SECOND = "Qzsystem1", "Qzquestion1", "Qzanswer1", "Qzquestion2"
+SYSTEM, FIRST, ANSWER, SECOND = "Qzsystem1", "Qzquestion1", "Qzanswer1", "Qzquestion2"
+# A block of thoughts as a prompt may open it, or close it empty, with the blanks around it.
+_THOUGHT = re.compile(r"^<think>\s*(?:</think>\s*)?$")
 _THINKING = re.compile(r"<think>\s*</think>|</?think>|<\|channel>\w*|<channel\|>", re.IGNORECASE)
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "look_up",
-        "description": "Looks a word up.",
-        "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
-    },
-}
+# How a question is opened in a language, how an answer is, and what ends both. The blanks behind a header are part of
+# it: the model never saw a turn without them.
+LANGUAGES: tuple[tuple[str, str], ...] = (
+    ("<|im_start|>user", "<|im_start|>assistant\n"),
+    ("<|start_header_id|>user", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
+    ("<start_of_turn>user", "<start_of_turn>model\n"),
+    ("<|turn>user", "<|turn>model\n"),
+    ("<|start_of_role|>user", "<|start_of_role|>assistant<|end_of_role|>"),
+    ("<|user|>", "<|assistant|>"),
+    ("<｜User｜>", "<｜Assistant｜>"),
+    ("<|USER|>", "<|ASSISTANT|>"),
+    ("### Instruction:", "### Response:"),
+    ("USER:", "ASSISTANT:"),
+)
+
+
+_SPECIAL = re.compile(r"<[^<>\s]{1,40}>")
+# Tokens that begin a turn, or a text: none of them ends an answer.
+_OPENERS = frozenset(
+    {
+        "<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|turn>", "<|start_of_role|>", "<|user|>",
+        "<｜User｜>", "<|USER|>", "<|system|>", "<|begin_of_text|>", "<bos>", "<s>",
+    }
+)  # fmt: skip
 
 
 @record
@@ -69,15 +89,17 @@ def _understand(template: str, tokens: dict[str, str], parts: bool) -> ChatTempl
     def turn(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": text}] if parts else text}
 
-    first, answer, second = turn("user", _FIRST), turn("assistant", _ANSWER), turn("user", _SECOND)
+    first, answer, second = turn("user", FIRST), turn("assistant", ANSWER), turn("user", SECOND)
     conversations = [
         ([first, answer, second], True), ([first, answer, second], False), ([first, answer], False),
-        ([turn("system", _SYSTEM), first], True), ([first], True), ([first], False),
+        ([turn("system", SYSTEM), first], True), ([first], True), ([first], False),
     ]  # fmt: skip
     calls = [
         {**tokens, "messages": messages, "add_generation_prompt": asked, "tools": None, "documents": None}
         for messages, asked in conversations
     ]
+    from servelint.models.rendering import TemplateFault, render
+
     outcome = render(template, calls)
     if isinstance(outcome, TemplateFault):
         return ChatTemplate(fault=outcome)
@@ -87,16 +109,16 @@ def _understand(template: str, tokens: dict[str, str], parts: bool) -> ChatTempl
     prompted, unprompted, ended, with_system, single, bare = outcome
     text = prompted.text or ""
     # Some models take no history: what can be seen of a single question is seen.
-    tail = _after(prompted, _SECOND)
+    tail = _after(prompted, SECOND)
     return ChatTemplate(
-        opening=_before(single, _FIRST),
-        header=_within(text, _FIRST, _ANSWER) or _within(ended.text or "", _FIRST, _ANSWER),
-        between=_within(text, _ANSWER, _SECOND),
-        closing=_after(ended, _ANSWER),
-        tail=tail if tail is not None else _after(single, _FIRST),
-        bare_tail=_after(unprompted, _SECOND) if tail is not None else _after(bare, _FIRST),
+        opening=_before(single, FIRST),
+        header=within(text, FIRST, ANSWER) or within(ended.text or "", FIRST, ANSWER),
+        between=within(text, ANSWER, SECOND),
+        closing=_after(ended, ANSWER),
+        tail=tail if tail is not None else _after(single, FIRST),
+        bare_tail=_after(unprompted, SECOND) if tail is not None else _after(bare, FIRST),
         failure=_failure(prompted),
-        refuses_system=with_system.text is None or _SYSTEM not in with_system.text,
+        refuses_system=with_system.text is None or SYSTEM not in with_system.text,
     )
 
 
@@ -105,7 +127,7 @@ def _failure(result: Rendering) -> str | None:
         return f"it refuses a plain conversation: {result.refused}"
     if result.error is not None:
         return f"it fails on a plain conversation: {result.error}"
-    missing = [name for name in (_FIRST, _ANSWER, _SECOND) if name not in (result.text or "")]
+    missing = [name for name in (FIRST, ANSWER, SECOND) if name not in (result.text or "")]
     return "it leaves out what was said" if missing else None
 
 
@@ -119,7 +141,8 @@ def _after(result: Rendering, mark: str) -> str | None:
     return after if found else None
 
 
-def _within(text: str, start: str, end: str) -> str | None:
+def within(text: str, start: str, end: str) -> str | None:
+    """What stands between two texts; None where one of them is missing."""
     _, found, rest = text.partition(start)
     inner, ended, _ = rest.partition(end)
     return inner if found and ended else None
@@ -130,11 +153,8 @@ def turn_end(template: ChatTemplate, tokens: Iterable[str]) -> str | None:
 
     None where it writes none: the answer is left open, or its end is ordinary text.
     """
-    known = tuple(tokens)
-    found = _leading_token(template.closing, known)
-    if found is not None or template.between is None or template.opening is None:
-        return found
-    return _leading_token(_remainder(template.between, template.opening), known)
+    known = [token for token in tokens if token not in _OPENERS]
+    return _leading_token(template.closing, known) or _leading_token(template.between, known)
 
 
 def _leading_token(text: str | None, tokens: Iterable[str]) -> str | None:
@@ -143,36 +163,60 @@ def _leading_token(text: str | None, tokens: Iterable[str]) -> str | None:
 
 
 def leaves_turns_open(template: ChatTemplate) -> bool:
-    """Whether an earlier answer is followed by the next question's opening with nothing in between."""
-    if template.between is None or template.opening is None:
+    """Whether an earlier answer is followed by the next turn's opening with no token in between that ends it.
+
+    In a language of plain words (`User: …`) nothing tells an end from an answer, so nothing is said of it.
+    """
+    if template.between is None:
         return False
-    return not _remainder(template.between, template.opening).strip()
-
-
-def _remainder(between: str, opening: str) -> str:
-    """What stands between an answer and the opening of the next question (of which the first has a beginning more)."""
-    length = 0
-    while length < min(len(between), len(opening)) and between[-1 - length] == opening[-1 - length]:
-        length += 1
-    return between[: len(between) - length]
+    following = _SPECIAL.match(template.between.lstrip())
+    if following is not None:
+        return following[0] in _OPENERS
+    return _header_of_language(template) in {header for _, header in LANGUAGES if header.startswith("<")}
 
 
 def missing_header(template: ChatTemplate) -> str | None:
-    """What the prompt should end with and does not: the header that stands before earlier answers; None where it does.
+    """The header that the prompt should end with and does not hold; None where it does, or none is known.
 
-    A block of thoughts that is opened, closed or left out makes no difference. A template without a header of its own
+    It is known by the language in which the questions are opened, else by what stands before earlier answers. A block
+    of thoughts that is opened, closed or left out makes no difference. A template without a header of its own
     (`[/INST]` closes the question, and the answer follows) misses none.
     """
-    if template.tail is None or template.header is None:
+    if template.tail is None:
         return None
-    wanted, written = _plain(template.header), _plain(template.tail)
-    if written.startswith(wanted) or not wanted:
-        return None
-    if not wanted.startswith(written):
+    written = _plain(template.tail)
+    header = _header_of_language(template)
+    if header is not None:
+        return None if header.rstrip() in written else header.rstrip()
+    wanted = _plain(template.header or "")
+    if written.startswith(wanted) or not wanted.startswith(written):
         return None
     bare = _plain(template.bare_tail) if template.bare_tail is not None else written
     # Something was added when it was asked for: a header of which earlier answers show more (`<|channel|>final`).
     return None if len(written) > len(bare) else wanted[len(written) :].strip()
+
+
+def bent_header(template: ChatTemplate) -> str | None:
+    """The header as the model knows it, where the prompt ends in another form of it: a blank more, no newline, or with
+    the turn closed again. None where it is right, or its form is not known.
+    """
+    header = _header_of_language(template)
+    # Only of ChatML the exact form is the same in every family that uses it.
+    if template.tail is None or header != LANGUAGES[0][1] or missing_header(template):
+        return None
+    _, _, behind = template.tail.rpartition(header.rstrip())
+    rest = _THOUGHT.sub("", behind.removeprefix("\n"))
+    if (behind.startswith("\n") and not rest) or "\r" in behind:
+        # Right, or only with carriage returns in it, which is another fault.
+        return None
+    # What a fine-tune opens its answers with (`<|thought|>`) is its own affair.
+    return header if rest.strip() in ("", "<|im_end|>", "<|endoftext|>") else None
+
+
+def _header_of_language(template: ChatTemplate) -> str | None:
+    opening = template.opening or ""
+    found = [(opening.rfind(question), header) for question, header in LANGUAGES if question in opening]
+    return max(found)[1] if found else None
 
 
 def _plain(text: str) -> str:

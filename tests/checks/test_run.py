@@ -41,6 +41,15 @@ JUDGED: dict[str, list[str]] = {
     "modelfiles/15-ollama__ollama--Modelfile": ["SL504"],
     # Remarks behind values, and a template with CRLF in it.
     "modelfiles/14-Modelfile.txt": ["SL309", "SL502", "SL502", "SL502", "SL502", "SL502"],
+    # Templates in Ollama's older style with no place for earlier answers: none of them is ever closed.
+    "modelfiles/12-Modelfile.qwen": ["SL306"],
+    "modelfiles/34-Modelfile.qwen3": ["SL306"],
+    "modelfiles/49-Autolycus-Mistral.modelfile": ["SL306"],
+    "modelfiles/50-Beyonder.modelfile": ["SL306"],
+    "modelfiles/51-CodeLLaMA-oasst-sft.modelfile": ["SL306"],
+    "modelfiles/52-Dolphin-Mistral.modelfile": ["SL306"],
+    "modelfiles/53-Dolphin-Mixtral.modelfile": ["SL306"],
+    "modelfiles/54-Dolphin-OpenOrca.modelfile": ["SL306"],
     # A chat model imported by path, without any stop.
     "modelfiles/37-Modelfile": ["SL101"],
     "modelfiles/42-Modelfile": ["SL101"],

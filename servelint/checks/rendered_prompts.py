@@ -1,0 +1,41 @@
+"""SL302 and SL306: what the rendering of a conversation shows, whoever rendered it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from servelint.checks.finding import Finding
+from servelint.checks.repairs import excerpt
+from servelint.models.chat_template import ChatTemplate, bent_header, leaves_turns_open, missing_header
+from servelint.text import Span
+
+
+def faults_of_prompt(chat: ChatTemplate, path: str, place: Span, serves_chat: bool) -> Iterator[Finding]:
+    """What is wrong with a template whatever model it is rendered for; the findings stand at `place`."""
+    header = missing_header(chat)
+    if header:
+        yield Finding(
+            "SL302", "error" if serves_chat else "warning", path, place,
+            f"the prompt does not end in the assistant's header {excerpt(header)!r}",
+            why="The model does not know that it is its turn: it goes on with the user's text, or opens turns of its "
+            f"own. Rendered, the prompt ends in {excerpt((chat.tail or '')[-40:])!r}.",
+            help="write the header at the end where add_generation_prompt is true",
+            no_fix="where it belongs in the template is its author's to say",
+        )  # fmt: skip
+    bent = bent_header(chat)
+    if bent:
+        yield Finding(
+            "SL302", "warning", path, place,
+            f"the prompt ends in {excerpt((chat.tail or '')[-30:])!r} where the model expects {excerpt(bent)!r}",
+            why="The model never saw a turn of its own begin like this.",
+            help="end the template with the header exactly as it stands before earlier answers",
+            no_fix="where it belongs in the template is its author's to say",
+        )  # fmt: skip
+    if leaves_turns_open(chat):
+        yield Finding(
+            "SL306", "warning", path, place,
+            f"earlier answers are not closed: behind one comes {excerpt((chat.between or '')[:40])!r}",
+            why="What the model reads in its own history it repeats: it learns in context to end no turn.",
+            help="write the token that ends a turn behind the content of every assistant message",
+            no_fix="which token ends a turn of this model is its author's to say",
+        )  # fmt: skip
