@@ -45,6 +45,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "generation-config": ("model_files", "caps", "sampling"),
     "model-config": ("model_files",),
     "chat-template": ("chat_templates",),
+    "gguf": ("gguf_values",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),

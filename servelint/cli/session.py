@@ -15,7 +15,7 @@ from servelint.checks.run import Result, lint
 from servelint.cli.output import Progress, UsageError
 from servelint.configuration import Configurations, Layer, check_selectors
 from servelint.files.context import Context, UnreadableError, read_bytes
-from servelint.manifests.catalogue import kind_of
+from servelint.manifests.catalogue import HEAD_ONLY, kind_of
 from servelint.records import record
 from servelint.report.collect import Entry
 from servelint.text import Span
@@ -111,6 +111,9 @@ class Session:
         if target.data is not None:
             return target.data
         reason, head = target.trouble, b""
+        if reason is None and target.path.lower().endswith(HEAD_ONLY) and os.path.isfile(target.path):
+            # Gigabytes of weights: its kind reads what it needs of the file's head.
+            return _head_of(target.path)
         if reason is None:
             try:
                 return read_bytes(target.path)

@@ -36,6 +36,10 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
         from servelint.engines.model_files import read_model_files
 
         return read_model_files(serving, identity)
+    if serving.kind == "gguf":
+        from servelint.engines.llamacpp import read_llamacpp
+
+        return read_llamacpp(serving)
     match serving.engine:
         case "ollama":
             from servelint.engines.ollama import read_ollama

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from servelint.data import load
+from servelint.engines.llamacpp import ends_by_text
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet, StopText
 from servelint.formats.modelfile import Instruction, Modelfile, stray_quotes, trailing_comment
 from servelint.manifests.modelfile import origin_of, source_of, unknown_reason
@@ -374,7 +375,7 @@ def _stop_set(document: Modelfile, serving: Serving, identity: Identity, source:
         unknown.append(f"Ollama refuses this file: {document.problems[0].message}")
     if not stops:
         unknown.extend(_inherited(serving, source))
-    names = _tokens(identity)
+    names = ends_by_text({token.text for token in identity.vocabulary})
     if modern is None:
         shown = [token for token in (stop.text for stop in identity.terminators) if token in names]
         listed = ", ".join(shown or names[:4]) + ("" if shown else ", …")
@@ -395,14 +396,6 @@ def _inherited(serving: Serving, source: str) -> list[str]:
     if source == "path":
         return ["stops that Ollama adds where it recognises the chat template inside the weights"]
     return ["stops inherited from a model whose name cannot be known here"]
-
-
-def _tokens(identity: Identity) -> tuple[str, ...]:
-    """llama.cpp's end texts, without those that another token of this vocabulary takes out of its list."""
-    table = load(_TABLE)["ends_by_text"]
-    held = {token.text for token in identity.vocabulary}
-    out = {rule["token"] for rule in table["unless"] if held.issuperset(rule["with"])}
-    return tuple(token for token in table["tokens"] if token not in out)
 
 
 def _cap(document: Modelfile) -> Cap | None:

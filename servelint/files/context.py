@@ -1,7 +1,7 @@
 """What lies beside a manifest: reads sibling files for context, within the root, within limits."""
 
 # Plain strings: pathlib costs more at start than reading a manifest.
-# ruff: noqa: PTH109, PTH110
+# ruff: noqa: PTH109, PTH110, PTH116
 from __future__ import annotations
 
 import os
@@ -112,6 +112,17 @@ class Context:
             return
         finally:
             os.close(descriptor)
+
+    def size(self, path: str) -> int | None:
+        """How many bytes a regular file has; None where there is none that may be read."""
+        path = os.path.normpath(path)
+        if path in self._overlay:
+            return len(self._overlay[path])
+        try:
+            status = os.stat(path) if self._within(path) else None
+        except OSError:
+            return None
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder of that path is there and within the root."""

@@ -170,6 +170,10 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always, ("jinja",),
     ),
     Kind(
+        "gguf", "GGUF, by its metadata", "servelint.manifests.gguf:read",
+        r"\.gguf$", lambda name: name.lower().endswith(".gguf"), _always, ("gguf",),
+    ),
+    Kind(
         "env-file", "TGI environment file", "servelint.manifests.env_file:read",
         r"(^|/)[^/]*\.?env([._][^/]*)?$", _is_env_name, _has_launcher_variables,
     ),
@@ -221,12 +225,15 @@ def _kinds_of(ending: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind.endings is None or ending in kind.endings)
 
 
+# Files that may have gigabytes: only their first bytes are handed to their kind.
+HEAD_ONLY = (".gguf",)
+
 # What most files of a repository end in, and no manifest does whatever else its name says.
 _NEVER = frozenset(
     {
         "py", "pyi", "md", "rst", "html", "css", "js", "mjs", "ts", "tsx", "jsx", "go", "rs", "java", "kt", "rb",
         "php", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "scala", "lua", "png", "jpg", "jpeg", "gif", "svg", "ico",
-        "pdf", "zip", "gz", "tar", "whl", "so", "o", "a", "bin", "safetensors", "gguf", "parquet", "csv", "lock",
+        "pdf", "zip", "gz", "tar", "whl", "so", "o", "a", "bin", "safetensors", "parquet", "csv", "lock",
         "snap", "toml", "map", "woff2",
     }
 )  # fmt: skip

@@ -36,7 +36,7 @@ LANGUAGES: tuple[tuple[str, str], ...] = (
 )
 
 
-_SPECIAL = re.compile(r"<[^<>\s]{1,40}>")
+_SPECIAL = re.compile(r"<[^<>\s]{1,40}>|\[\|[^\[\]\s]{1,40}\|\]")
 # Tokens that begin a turn, or a text: none of them ends an answer.
 _OPENERS = frozenset(
     {
@@ -155,6 +155,12 @@ def turn_end(template: ChatTemplate, tokens: Iterable[str]) -> str | None:
     """
     known = [token for token in tokens if token not in _OPENERS]
     return _leading_token(template.closing, known) or _leading_token(template.between, known)
+
+
+def shaped_end(template: ChatTemplate) -> str | None:
+    """What stands behind the last answer and has the shape of a special token, whoever may have it in a vocabulary."""
+    found = _SPECIAL.match((template.closing or template.between or "").lstrip())
+    return None if found is None or found[0] in _OPENERS else found[0]
 
 
 def _leading_token(text: str | None, tokens: Iterable[str]) -> str | None:

@@ -13,6 +13,7 @@ from servelint.models.names import identify
 from servelint.records import replace
 
 if TYPE_CHECKING:
+    from servelint.manifests.gguf import Vocabulary
     from servelint.manifests.model_folder import ModelFolder
 
 
@@ -21,6 +22,9 @@ def identify_serving(serving: Serving) -> Identity:
     folder = serving.facts.get("folder")
     if folder is not None:
         return _of_folder(folder)
+    vocabulary = serving.facts.get("vocabulary")
+    if vocabulary is not None:
+        return _of_vocabulary(serving, vocabulary)
     name = serving.model
     if serving.kind == "generation-config":
         # Only the name of the file says which model it is about.
@@ -99,6 +103,37 @@ def _named(folder: ModelFolder) -> Identity:
         # The name is kept from the checkpoint that this one grew from, but the vocabulary is another.
         return UNKNOWN
     return identity
+
+
+def _of_vocabulary(serving: Serving, vocabulary: Vocabulary) -> Identity:
+    """By what the chat template in a GGUF writes behind an answer, and by the names that it and its file have."""
+    named = identify(vocabulary.name) if vocabulary.name else UNKNOWN
+    if named.family is None:
+        named = identify(os.path.basename(serving.path))  # noqa: PTH119 (a plain str)
+    numbers = {token.text: vocabulary.find(token.text) for token in (*named.terminators, *named.vocabulary)}
+    if any(numbers.get(token.text) is None for token in named.turn):
+        # The name is kept from another model: this vocabulary has no such token.
+        named = UNKNOWN
+    own = replace(
+        named,
+        certain=False,
+        turn=tuple(Token(token.text, numbers[token.text]) for token in named.turn),
+        document=tuple(Token(token.text, numbers.get(token.text)) for token in named.document),
+        vocabulary=tuple(Token(text, number) for text, number in numbers.items() if number is not None),
+    )
+    if vocabulary.template is None or own.role not in ("unknown", "base", "instruct", "reasoning"):
+        return own
+    from servelint.models.chat_template import shaped_end, turn_end, understand
+
+    entry = vocabulary.entry("eos")
+    ending = vocabulary.text(entry.value) if entry is not None and isinstance(entry.value, int) else None
+    chat = understand(vocabulary.template, {"eos_token": ending} if ending else {})
+    text = turn_end(chat, {*table()["tokens"], *([ending] if ending else [])}) or shaped_end(chat)
+    number = vocabulary.find(text) if text is not None else None
+    if text is None or number is None or (own.role == "base" and ending != text):
+        return own
+    role = own.role if own.role in ("instruct", "reasoning") else "instruct"
+    return replace(own, role=role, turn=(Token(text, number),), certain=True, source="the chat template in the GGUF")
 
 
 _SIZE = re.compile(r"\d[bm](?![a-z])", re.IGNORECASE)

@@ -1,0 +1,57 @@
+"""What llama.cpp makes of a GGUF's vocabulary: where generation ends.
+
+Sources: llama.cpp `src/llama-vocab.cpp` (0c1e57098), and what was measured on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from servelint.data import load
+from servelint.engines.reading import Reading, StopId, StopSet
+from servelint.manifests.serving import Serving
+
+if TYPE_CHECKING:
+    from servelint.manifests.gguf import Vocabulary
+
+_TABLE = "rules/engines/llamacpp.json"
+
+
+def ends_by_text(vocabulary: Collection[str]) -> tuple[str, ...]:
+    """The texts that end generation wherever a vocabulary has them, without those that others in it take out."""
+    table = load(_TABLE)["ends_by_text"]
+    held = set(vocabulary)
+    out = {rule["token"] for rule in table["unless"] if held.issuperset(rule["with"])}
+    return tuple(token for token in table["tokens"] if token not in out)
+
+
+def default_end(vocabulary: Vocabulary) -> int | None:
+    """The end id that llama.cpp starts from where the file names none it can use; None where that is not known."""
+    number: int | None = load(_TABLE)["default_ids"].get(vocabulary.model)
+    return number
+
+
+def end_id(vocabulary: Vocabulary) -> tuple[int | None, str]:
+    """The id that llama.cpp takes for the end, and where it is from. A missing or impossible one gives the default."""
+    entry = vocabulary.entry("eos")
+    if entry is not None and entry.sort == "u32" and (vocabulary.size is None or entry.value < vocabulary.size):
+        return int(entry.value), entry.key
+    return default_end(vocabulary), f"llama.cpp's default for {vocabulary.model or 'this kind of'} vocabularies"
+
+
+def read_llamacpp(serving: Serving) -> Reading:
+    """A GGUF as llama.cpp's server loads it (b3818 and later; older builds end at the file's own ids alone)."""
+    vocabulary: Vocabulary = serving.facts["vocabulary"]
+    ids: list[StopId] = []
+    number, origin = end_id(vocabulary)
+    if number is not None:
+        ids.append(StopId(number, origin, vocabulary.text(number), path=serving.path))
+    for name in ("eot", "eom"):
+        entry = vocabulary.entry(name)
+        if entry is not None and entry.sort == "u32" and entry.value != number:
+            ids.append(StopId(int(entry.value), entry.key, vocabulary.text(int(entry.value)), path=serving.path))
+    listed = [text for text in ends_by_text(()) if vocabulary.find(text) is not None]
+    tokens = tuple(text for text in ends_by_text(listed) if text in listed)
+    unknown = () if vocabulary.size is not None else ("the vocabulary could not be read",)
+    return Reading(StopSet(ids=tuple(ids), tokens=tokens, unknown=unknown))
