@@ -42,6 +42,9 @@ def check_missing_template(deployment: Deployment, policy: Policy) -> Iterator[F
         return
     if serving.named("template") or serving.named("renderer"):
         return
+    vocabulary = serving.facts.get("vocabulary")
+    if vocabulary is not None and vocabulary.template is not None:
+        return
     yield Finding(
         "SL303", "note", serving.path, serving.span,
         "an import by path brings no TEMPLATE, and none is given here",

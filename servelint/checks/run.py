@@ -81,7 +81,7 @@ def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool 
     if policy.respect_ignores and "servelint:" in source.text:
         chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)
     chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
-    return Result(path, manifest.kind, source.text, tuple(chosen), tuple(deployments), tuple(internal), manifest)
+    return Result(path, manifest.kind, manifest.text, tuple(chosen), tuple(deployments), tuple(internal), manifest)
 
 
 def _read(kind: Kind, path: str, source: Source, context: Context, internal: list[str]) -> Manifest | None:

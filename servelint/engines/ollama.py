@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from servelint.data import load
-from servelint.engines.llamacpp import ends_by_text
-from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet, StopText
+from servelint.engines.llamacpp import end_id, ends_by_text
+from servelint.engines.reading import Cap, Fault, Option, Reading, StopId, StopSet, StopText
 from servelint.formats.modelfile import Instruction, Modelfile, stray_quotes, trailing_comment
 from servelint.manifests.modelfile import origin_of, source_of, unknown_reason
 from servelint.manifests.serving import Serving
@@ -381,10 +381,18 @@ def _stop_set(document: Modelfile, serving: Serving, identity: Identity, source:
         listed = ", ".join(shown or names[:4]) + ("" if shown else ", …")
         unknown.append(f"Ollama 0.30 and later also stop on {listed}")
     tokens = names if modern else ()
+    ids: tuple[StopId, ...] = ()
+    vocabulary = serving.facts.get("vocabulary")
+    if vocabulary is not None:
+        number, origin = end_id(vocabulary)
+        if number is not None:
+            # Every runner ends at the file's own id, whatever stops are given.
+            ids = (StopId(number, f"the GGUF's {origin}", vocabulary.text(number)),)
+        tokens = tuple(token for token in tokens if vocabulary.find(token) is not None)
     if any(token.text == _SENTENCE_END for token in identity.turn):
         # SentencePiece's end is the eos of every conversion, and every runner ends there by its id.
         tokens = (*tokens, _SENTENCE_END)
-    return StopSet(tuple(texts), tokens=tokens, unknown=tuple(unknown))
+    return StopSet(tuple(texts), ids, tokens, tuple(unknown))
 
 
 def _inherited(serving: Serving, source: str) -> list[str]:

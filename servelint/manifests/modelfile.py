@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from servelint.files.context import Context
 from servelint.formats.modelfile import (
@@ -19,6 +19,9 @@ from servelint.formats.modelfile import (
 )
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
 from servelint.text import Edit, Source, Span
+
+if TYPE_CHECKING:
+    from servelint.manifests.gguf import Vocabulary
 
 _BLANKS = " \t"
 _NEWLINES = "\r\n"
@@ -41,7 +44,8 @@ def read_modelfile_manifest(path: str, text: str, newline: str, context: Context
     """Read the text of a Modelfile that lies in the file `path`; all spans count in `text`.
 
     `newline` is what new lines end in. `context` tells whether a file of the model's name lies beside the Modelfile.
-    `facts` of the serving: `document` (the `Modelfile`) and `source` (`library`, `path`, `hub` or `unknown`).
+    `facts` of the serving: `document` (the `Modelfile`), `source` (`library`, `path`, `hub` or `unknown`) and
+    `vocabulary` (of the GGUF that FROM names, where it lies within reach).
     """
     return _manifest(path, read_modelfile(text), newline, context)
 
@@ -58,7 +62,7 @@ def _manifest(path: str, document: Modelfile, newline: str, context: Context | N
     serving = Serving(
         path, span, "modelfile", "ollama", ModelfileWriter(document, newline),
         version=requires[-1] if requires else None, model=model, settings=settings, hidden=hidden,
-        facts={"document": document, "source": source},
+        facts={"document": document, "source": source, "vocabulary": _vocabulary(path, model, source, context)},
     )  # fmt: skip
     return Manifest(
         path, "modelfile", document.text, "modelfile", (serving,), document.problems, document.comments,
@@ -127,6 +131,18 @@ def _model(path: str, settings: tuple[Setting, ...], context: Context | None) ->
     weights = [pair for pair in found if "mmproj" not in (pair[0].value or "").lower()]
     chosen = weights or found
     return chosen[0] if chosen else (None, "unknown")
+
+
+def _vocabulary(path: str, model: Setting | None, source: str, context: Context | None) -> Vocabulary | None:
+    name = model.value if model is not None else None
+    if context is None or source != "path" or not name or not name.lower().endswith(".gguf") or "\0" in name:
+        return None
+    beside = os.path.join(os.path.dirname(path), name)  # noqa: PTH118, PTH120 (paths as findings name them)
+    if not _exists(context, beside):
+        return None
+    from servelint.manifests.gguf import read_vocabulary
+
+    return read_vocabulary(beside, context)
 
 
 def source_of(path: str, model: str | None, context: Context | None = None) -> str:

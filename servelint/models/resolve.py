@@ -24,7 +24,9 @@ def identify_serving(serving: Serving) -> Identity:
         return _of_folder(folder)
     vocabulary = serving.facts.get("vocabulary")
     if vocabulary is not None:
-        return _of_vocabulary(serving, vocabulary)
+        identity = _of_vocabulary(serving, vocabulary)
+        own = serving.last("template")
+        return _with_template(identity, own.value) if own is not None and own.value else identity
     name = serving.model
     if serving.kind == "generation-config":
         # Only the name of the file says which model it is about.
@@ -109,7 +111,8 @@ def _of_vocabulary(serving: Serving, vocabulary: Vocabulary) -> Identity:
     """By what the chat template in a GGUF writes behind an answer, and by the names that it and its file have."""
     named = identify(vocabulary.name) if vocabulary.name else UNKNOWN
     if named.family is None:
-        named = identify(os.path.basename(serving.path))  # noqa: PTH119 (a plain str)
+        file = serving.path if serving.kind == "gguf" or serving.model is None else serving.model.value or ""
+        named = identify(os.path.basename(file))  # noqa: PTH119 (a plain str)
     numbers = {token.text: vocabulary.find(token.text) for token in (*named.terminators, *named.vocabulary)}
     if any(numbers.get(token.text) is None for token in named.turn):
         # The name is kept from another model: this vocabulary has no such token.
