@@ -13,12 +13,25 @@ RANK: dict[str, int] = {"note": 1, "warning": 2, "error": 3}
 
 
 @record
+class BytePatch:
+    """Bytes to put in the place of others in a file that is no text; `key`, `was` and `becomes` tell it to a person."""
+
+    offset: int
+    old: bytes
+    new: bytes
+    key: str
+    was: str
+    becomes: str
+
+
+@record
 class Fix:
-    """A repair: a title for a person, how safe it is, and edits of the finding's own file."""
+    """A repair: a title for a person, how safe it is, and edits of the finding's own file (or a patch, of no text)."""
 
     title: str
     safety: Safety
     edits: tuple[Edit, ...]
+    patch: BytePatch | None = None
 
 
 @record

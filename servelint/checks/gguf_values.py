@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterator
 
 from servelint.checks.deployment import Check, Deployment
-from servelint.checks.finding import Finding
+from servelint.checks.finding import BytePatch, Finding, Fix
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt
 from servelint.engines.llamacpp import end_id
+from servelint.formats.gguf import Entry, patch
 from servelint.manifests.gguf import Vocabulary
 from servelint.text import Span
 
@@ -48,11 +49,12 @@ def check_end_id(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     if not _is_ordinary(vocabulary, number) or any(token.id == number for token in deployment.identity.terminators):
         return
     token = f"{number} ({excerpt(vocabulary.text(number) or '', 30)!r})"
+    fix = _patched(deployment, entry)
     if entry is not None and entry.value == number:
         yield Finding(
             "SL114", "error", path, _HERE, f"{entry.key} is {token}, an ordinary token",
             why="Every answer is cut where the model writes it for the first time.",
-            help=_command(deployment), no_fix="which token was meant cannot be told for sure",
+            help=_command(deployment), fix=fix, no_fix=None if fix else "which token was meant cannot be told for sure",
         )  # fmt: skip
         return
     said = "has no end id"
@@ -61,8 +63,22 @@ def check_end_id(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     yield Finding(
         "SL114", "error", path, _HERE, f"the file {said}, so llama.cpp ends at its default, token {token}",
         why="Every answer is cut where the model writes that token for the first time.",
-        help=_command(deployment), no_fix="a key that is missing needs the file to be written anew",
+        help=_command(deployment), fix=fix,
+        no_fix=None if fix else "a key that is missing needs the file to be written anew",
     )  # fmt: skip
+
+
+def _patched(deployment: Deployment, entry: Entry | None) -> Fix | None:
+    """The end of a turn in the place of an id that ends nothing: the same four bytes, and nothing moves."""
+    turn = next((token for token in deployment.identity.turn if token.id is not None), None)
+    if entry is None or turn is None or turn.id is None or not deployment.identity.certain:
+        return None
+    little = _vocabulary(deployment).gguf.little
+    old, new = patch(entry, entry.value, little), patch(entry, turn.id, little)
+    if old is None or new is None:
+        return None
+    change = BytePatch(entry.start, old, new, entry.key, str(entry.value), str(turn.id))
+    return Fix(f"set {entry.key} to {turn.id} ({turn.text})", "unsafe", (), change)
 
 
 def _is_ordinary(vocabulary: Vocabulary, number: int) -> bool:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from servelint.cli.output import Progress, emit, emit_bytes, style_for, told
 from servelint.cli.session import Session, Target
 from servelint.fixing.repair import fix_file
+from servelint.manifests.catalogue import HEAD_ONLY
 from servelint.report import Style
 from servelint.report.collect import entries_of
 from servelint.report.repairs import Outcome, diff_for_people, diff_of, render
+
+if TYPE_CHECKING:
+    from servelint.checks.finding import BytePatch
 
 
 def fix(
@@ -91,21 +96,33 @@ def _repair(session: Session, target: Target, unsafe: bool) -> Outcome:
         unread = tuple((entry, "it cannot be read") for entry in entries_of(data, context))
         return Outcome(target.path, b"", b"", left=unread)
     policy = session.configurations.policy(target.path)
+    patch: BytePatch | None = None
     try:
-        repair = fix_file(target.path, data, context, policy, unsafe=unsafe)
+        if target.path.lower().endswith(HEAD_ONLY):
+            from servelint.fixing.patch import patch_of
+
+            repair, patch = patch_of(target.path, data, context, policy, unsafe=unsafe)
+            data = repair.before
+        else:
+            repair = fix_file(target.path, data, context, policy, unsafe=unsafe)
     except Exception as error:  # the other files are repaired all the same
         return Outcome(target.path, data, data, internal=(f"{target.path}: {told(error)}",))
     entries = entries_of(repair.result, context)
     reasons = {id(entry): reason for entry, (_, reason) in zip(entries, repair.left, strict=True)}
     left = tuple((entry, reasons[id(entry)]) for entry in session.keep(repair.result, entries))
-    return Outcome(target.path, data, repair.after, repair.fixed, left, repair.result.internal)
+    return Outcome(target.path, data, repair.after, repair.fixed, left, repair.result.internal, patch=patch)
 
 
 def _written(session: Session, outcome: Outcome) -> Outcome:
     from servelint.fixing.write import WriteError, replace_file
 
     try:
-        replace_file(Path(outcome.path), outcome.before, outcome.after)
+        if outcome.patch is not None:
+            from servelint.fixing.patch import write_patch
+
+            write_patch(outcome.path, outcome.patch)
+        else:
+            replace_file(Path(outcome.path), outcome.before, outcome.after)
     except WriteError as error:
         return outcome._replace(after=outcome.before, fixed=(), not_written=str(error))
     session.forget_context()

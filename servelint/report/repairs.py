@@ -12,7 +12,7 @@ from servelint.report.printing import escaped, paint, printable
 from servelint.report.summary import counted
 
 if TYPE_CHECKING:
-    from servelint.checks.finding import Finding
+    from servelint.checks.finding import BytePatch, Finding
 
 _DIFF_COLORS = {b"+": "added", b"-": "removed", b"@": "dim"}
 
@@ -27,6 +27,7 @@ class Outcome(NamedTuple):
     left: tuple[tuple[Entry, str], ...] = ()
     internal: tuple[str, ...] = ()
     not_written: str | None = None
+    patch: BytePatch | None = None
 
     @property
     def changed(self) -> bool:
