@@ -14,6 +14,7 @@ from servelint.cli.options import (
     FailOn,
     Ignore,
     NoIgnores,
+    Online,
     Paths,
     Profile,
     Quiet,
@@ -43,6 +44,7 @@ def command(
         typer.Option("--write-baseline", metavar="FILE", help="Record all findings in this file, and exit with 0."),
     ] = None,
     no_ignores: NoIgnores = False,
+    online: Online = False,
     color: Color = "auto",
     quiet: Quiet = False,
 ) -> int:
@@ -63,6 +65,7 @@ def command(
         baseline=baseline,
         write_baseline=write_baseline,
         no_ignores=no_ignores,
+        online=online,
         color=color,
         quiet=quiet,
     )

@@ -24,6 +24,7 @@ def check(
     baseline: str | None = None,
     write_baseline: str | None = None,
     no_ignores: bool = False,
+    online: bool = False,
     color: str = "auto",
     quiet: bool = False,
 ) -> int:
@@ -42,6 +43,7 @@ def check(
         respect_ignores=not no_ignores,
         baseline=baseline,
         use_baselines=write_baseline is None,
+        online=online,
     )
     targets = session.targets(paths, stdin_filename)
     formats = [main_format, *(each for each, _ in outputs)]
@@ -54,6 +56,8 @@ def check(
         _record(write_baseline, report, quiet)
     else:
         emit(main_format.render(report, style_for(color, quiet)))
+    for note in session.notes:
+        say(note)
     if report.failures:
         from servelint.cli.output import say_internal
 

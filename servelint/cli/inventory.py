@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from servelint.cli.options import Color, Config, Paths, StdinFilename
-from servelint.cli.output import emit, say_internal, style_for
+from servelint.cli.options import Color, Config, Online, Paths, StdinFilename
+from servelint.cli.output import emit, say, say_internal, style_for
 from servelint.cli.session import Session
 from servelint.report.collect import gather
 from servelint.report.inventory import render_json, render_text
@@ -18,6 +18,7 @@ def command(
     output_format: Annotated[Literal["text", "json"], typer.Option("--format", help="What to print.")] = "text",
     config: Config = None,
     stdin_filename: StdinFilename = None,
+    online: Online = False,
     color: Color = "auto",
 ) -> int:
     """Show what is served here, by what engine, and what stops it.
@@ -25,10 +26,12 @@ def command(
     Every deployment that can be found, with its engine and version, its model, what ends generation and where that
     comes from, the cap, and whether it stops where it should.
     """
-    session = Session(config=config)
+    session = Session(config=config, online=online)
     targets = session.targets(paths, stdin_filename)
     report = gather(session.results(targets), lambda _, entries: entries, with_servings=True)
     emit(render_json(report) if output_format == "json" else render_text(report, style_for(color)))
+    for note in session.notes:
+        say(note)
     if report.failures:
         say_internal(failure.message for failure in report.failures)
         return 3

@@ -40,3 +40,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing where al
 BaselineFile = Annotated[
     str | None, typer.Option("--baseline", metavar="FILE", help="Hide the findings that are recorded in this file.")
 ]
+Online = Annotated[
+    bool,
+    typer.Option("--online", help="Ask the hub for the few small files of models that are neither here nor cached."),
+]

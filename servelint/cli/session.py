@@ -55,6 +55,7 @@ class Session:
         respect_ignores: bool = True,
         baseline: str | None = None,
         use_baselines: bool = True,
+        online: bool = False,
     ) -> None:
         """Raises `ConfigurationError` for rules that do not exist, or a configuration that cannot be taken."""
         choice = Layer(profile, _split(select), _split(ignore))
@@ -65,6 +66,8 @@ class Session:
         self._named_baseline = baseline
         self._use_baselines = use_baselines
         self._baselines: dict[str, Baseline] = {}
+        self._online = online
+        self._notes: dict[str, None] = {}
         self._context: Context | None = None
         self._context_key = ("", "")
 
@@ -136,7 +139,7 @@ class Session:
         key = (target.root, os.path.dirname(target.path))
         if self._context is None or key != self._context_key or target.data is not None:
             overlay = {target.path: target.data} if target.data is not None else None
-            self._context, self._context_key = Context(target.root, overlay), key
+            self._context, self._context_key = Context(target.root, overlay, self._online), key
         return self._context
 
     def forget_context(self) -> None:
@@ -151,6 +154,7 @@ class Session:
                 progress.step(number, target.path)
                 context = self.context(target)
                 yield self.lint(target, context), context
+                self._notes.update(context.notes)
         finally:
             progress.done()
 
@@ -178,6 +182,11 @@ class Session:
 
             self._baselines[path] = read_baseline(path)
         return self._baselines[path].unknown(entries)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was asked for and could not be had, a line each."""
+        return tuple(self._notes)
 
     def fails(self, finding: Finding) -> bool:
         """Whether a finding makes the run fail."""

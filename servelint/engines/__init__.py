@@ -12,11 +12,41 @@ if TYPE_CHECKING:
 
 
 def with_model(serving: Serving, context: Context) -> Serving:
-    """The serving with its model filled in, where only the engine's own parser can tell which words name it."""
+    """The serving with its model filled in, where only the engine's own parser can tell which words name it.
+
+    Where the model's files lie within reach, `facts` of the serving gets the `folder`.
+    """
+    if serving.arguments is None and serving.kind != "env-file":
+        return serving
+    named = serving if serving.model is not None else _with_named_model(serving, context)
+    return _with_folder(named, context)
+
+
+def _with_folder(serving: Serving, context: Context) -> Serving:
+    """The serving with the model's own files, where they lie within reach."""
+    model = serving.model
+    if serving.engine not in ("vllm", "tgi") or model is None or not model.value or "folder" in serving.facts:
+        return serving
+    from servelint.models.location import locate
     from servelint.records import replace
 
-    if serving.model is not None or (serving.arguments is None and serving.kind != "env-file"):
-        return serving
+    folder = locate(serving.path, model.value, _revision(serving, context), context)
+    return serving if folder is None else replace(serving, facts={**serving.facts, "folder": folder})
+
+
+def _revision(serving: Serving, context: Context) -> str | None:
+    if serving.engine != "vllm":
+        return next((setting.value for setting in serving.environment if setting.name == "REVISION"), None)
+    from servelint.engines.vllm import parse_serving
+
+    parsed = parse_serving(serving, context)
+    value = parsed[1].values.get("revision") if parsed is not None else None
+    return value if isinstance(value, str) else None
+
+
+def _with_named_model(serving: Serving, context: Context) -> Serving:
+    from servelint.records import replace
+
     if serving.engine == "vllm":
         from servelint.engines import vllm
 

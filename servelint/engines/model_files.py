@@ -18,6 +18,12 @@ def read_model_files(serving: Serving, identity: Identity) -> Reading:
     `config/model.py` (`try_get_generation_config`) and `sampling_params.py`, SGLang `configs/model_config.py`
     (`_get_hf_eos_token_id`), TGI `flash_causal_lm.py`.
     """
+    cap = _cap(serving) if serving.facts["file"].readable else None
+    return Reading(stop_set_of_folder(serving, identity), cap=cap)
+
+
+def stop_set_of_folder(serving: Serving, identity: Identity) -> StopSet:
+    """What ends generation where the serving's engine loads the folder in `facts["folder"]`."""
     folder: ModelFolder | None = serving.facts["folder"]
     listed, unknown = ids_of_generation_config(folder, serving, identity)
     ids: list[StopId] = []
@@ -33,8 +39,7 @@ def read_model_files(serving: Serving, identity: Identity) -> Reading:
             ids = [*listed, *_given(own)]
         case _:
             ids = listed
-    cap = _cap(serving) if serving.facts["file"].readable else None
-    return Reading(StopSet(ids=_distinct(ids), unknown=tuple(unknown)), cap=cap)
+    return StopSet(ids=_distinct(ids), unknown=tuple(unknown))
 
 
 def _given(own: StopId | None) -> list[StopId]:

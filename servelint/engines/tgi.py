@@ -111,7 +111,7 @@ def read_tgi(serving: Serving, identity: Identity) -> Reading:
         cap = Cap(answer[0], f"default of TGI {version}", span, place.path if place else None)
     winners = {option.name: option for option in options}
     return Reading(
-        StopSet(unknown=(_what_stops(version, llama),)),
+        _stop_set(serving, identity, version, llama),
         options,
         default_cap=cap,
         faults=tuple(faults),
@@ -182,6 +182,15 @@ def _default_cap(version: str | None) -> tuple[int | None] | None:
             if at_least(candidate, bracket.get("from", "0.0.1")) and _at_most(candidate, bracket.get("to", "999.0")):
                 answers.append((bracket["tokens"],))
     return answers[0] if answers and all(answer == answers[0] for answer in answers) else None
+
+
+def _stop_set(serving: Serving, identity: Identity, version: str | None, llama: bool) -> StopSet:
+    # Which model classes read the list, and from which version on, is known; a folder that is there tells the rest.
+    if not llama and serving.facts.get("folder") is not None and _reaches(version, option_table()["lists_read_since"]):
+        from servelint.engines.model_files import stop_set_of_folder
+
+        return stop_set_of_folder(serving, identity)
+    return StopSet(unknown=(_what_stops(version, llama),))
 
 
 def _what_stops(version: str | None, llama: bool) -> str:

@@ -257,7 +257,8 @@ class _Files:
         self.context = context
         self.identity = identity
         self.custom = self._custom()
-        self.folder = _local_folder(serving, context, parsed.model)
+        located = serving.facts.get("folder")
+        self.folder = located.path if located is not None else _local_folder(serving, context, parsed.model)
 
     def _custom(self) -> CustomConfig | None:
         option = self.parsed.option(GENERATION_CONFIG)

@@ -54,14 +54,33 @@ class Context:
     """Reads files below `root` by paths relative to the working directory, as findings name them.
 
     `overlay` holds texts that stand in for files: an editor's buffer, standard input, the result of a fix not yet
-    written. Nothing outside the root is read, through a symlink or otherwise.
+    written. Nothing outside the root is read, through a symlink or otherwise, but for folders that were admitted: the
+    hub's own cache. `online` tells whether the hub may be asked for what is not there.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        overlay: Mapping[str, bytes] | None = None,
+        online: bool = False,
+    ) -> None:
         self.root = os.fspath(root) if root is not None else os.getcwd()
+        self.online = online
+        self.notes: dict[str, None] = {}
+        self._admitted: list[str] = []
         self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}
         self._seen: dict[str, Source | None] = {}
         self._there: dict[str, bool] = {}
+
+    def admit(self, folder: str) -> None:
+        """Let files below another folder be read, too."""
+        real = os.path.realpath(folder)
+        if real not in self._admitted:
+            self._admitted.append(real)
+
+    def note(self, text: str) -> None:
+        """Keep a line for whoever runs this, once: something that was asked for could not be had."""
+        self.notes.setdefault(text)
 
     @cached_property
     def _real_root(self) -> str:
@@ -76,7 +95,8 @@ class Context:
 
     def _is_below_root(self, path: str) -> bool:
         real = os.path.realpath(path)
-        return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
+        roots = (self._real_root, *self._admitted)
+        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
     def read(self, path: str) -> Source | None:
         """The file's text, or None where it is not there, not readable, too large, or outside the root."""

@@ -6,7 +6,7 @@ import os.path
 import re
 from typing import TYPE_CHECKING
 
-from servelint.manifests.serving import Serving
+from servelint.manifests.serving import Serving, Setting
 from servelint.models.families import table
 from servelint.models.identity import UNKNOWN, Identity, Token
 from servelint.models.names import identify
@@ -21,7 +21,7 @@ def identify_serving(serving: Serving) -> Identity:
     """The identity of a serving's model; `UNKNOWN` where nothing tells."""
     folder = serving.facts.get("folder")
     if folder is not None:
-        return _of_folder(folder)
+        return _of_folder(folder, serving.model)
     vocabulary = serving.facts.get("vocabulary")
     if vocabulary is not None:
         identity = _of_vocabulary(serving, vocabulary)
@@ -41,12 +41,15 @@ def identify_serving(serving: Serving) -> Identity:
     return identity
 
 
-def _of_folder(folder: object) -> Identity:
+def _of_folder(folder: object, model: Setting | None) -> Identity:
     """By the name that config.json keeps of its origin, and by what its chat template writes behind an answer."""
     from servelint.manifests.model_folder import ModelFolder
 
     assert isinstance(folder, ModelFolder)
     named = _named(folder)
+    if named.family is None and model is not None and model.path is None and model.value:
+        # A hub's snapshot keeps no name; the manifest has it.
+        named = identify(model.value)
     template = folder.template
     if template is None or named.role not in ("unknown", "base", "instruct", "reasoning"):
         return named
