@@ -93,9 +93,10 @@ def _is_loose_generation_config(data: bytes) -> bool:
 
     Which of them is one the reader decides: a folder of them may say it of all it holds.
     """
-    return any(key in data for key in (b'"eos_token_id', b'"do_sample"', b'"_from_model_config"')) and not any(
-        key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"')
-    )
+    # Written out: most files of a tree end here.
+    if b'"eos_token_id' not in data and b'"do_sample"' not in data and b'"_from_model_config"' not in data:
+        return False
+    return not any(key in data for key in (b'"architectures"', b'"model_type"', b'"hidden_size"', b'"tokenizer_class"'))
 
 
 def _is_model_config(data: bytes) -> bool:
@@ -212,7 +213,10 @@ def kind_of(path: str, data: bytes) -> Kind | None:
     if path == "-":
         wanted = next((kind for kind, sniffs in _OF_A_NAMELESS_TEXT if sniffs(data)), None)
         return next((kind for kind in KINDS if kind.name == wanted), None)
-    return next((kind for kind in _kinds_of(_ending(name)) if kind.named(name) and kind.sniffs(data)), None)
+    for kind in _kinds_of(_ending(name)):
+        if kind.named(name) and kind.sniffs(data):
+            return kind
+    return None
 
 
 def _ending(name: str) -> str:

@@ -51,7 +51,11 @@ def locate(manifest: str, model: str, revision: str | None, context: Context) ->
 def _beside(manifest: str, model: str, context: Context) -> str | None:
     if not model or model.startswith(("/", "~")) or "://" in model or "\0" in model:
         return None
+    first = model.partition("/")[0]
     for base in dict.fromkeys((os.path.dirname(manifest), "")):
+        if not os.path.lexists(os.path.join(base, first)):
+            # Most names are the hub's, and nothing of their owner's name lies here.
+            continue
         place = os.path.normpath(os.path.join(base, model))
         if any(context.exists(os.path.join(place, name)) for name in (CONFIG, GENERATION_CONFIG)):
             return place
