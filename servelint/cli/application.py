@@ -25,6 +25,7 @@ Examples:
   servelint fix --diff Modelfile       show what the repairs would change
   servelint explain SL101              a rule, with its reasons and examples
   servelint inventory                  what is served here, and what stops it
+  servelint diagnose models/qwen       one model folder or GGUF, asked four questions
 
 Exit status: 0 all is well, 1 findings (or files rewritten by fix), 2 wrong usage or
 configuration, 3 servelint itself broke.
@@ -73,7 +74,7 @@ def _root(
     """Say whether your LLM deployments stop where they should, and repair the manifests.
 
     Reads Ollama Modelfiles, vLLM and TGI launch lines in scripts and Kubernetes manifests, TGI environment files,
-    and generation_config.json with the model's other files. Without a command, it checks.
+    model folders with their chat templates, and GGUF. Without a command, it checks.
     """
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 # In the order of `servelint --help`.
-COMMANDS = ("check", "fix", "explain", "rules", "inventory", "init")
+COMMANDS = ("check", "fix", "explain", "rules", "inventory", "diagnose", "init")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -27,7 +27,9 @@ def stop_set_of_folder(serving: Serving, identity: Identity) -> StopSet:
     folder: ModelFolder | None = serving.facts["folder"]
     listed, unknown = ids_of_generation_config(folder, serving, identity)
     ids: list[StopId] = []
-    own = tokenizer_end(folder, identity) if serving.engine in ("vllm", "sglang", "tgi") else None
+    own = tokenizer_end(folder, identity) if serving.engine != "transformers" else None
+    if serving.engine == "llama.cpp":
+        return _stop_set_of_conversion(folder, own, identity)
     if serving.engine != "transformers" and own is None:
         unknown.append("the tokenizer's own end token was not read")
     match serving.engine:
@@ -40,6 +42,27 @@ def stop_set_of_folder(serving: Serving, identity: Identity) -> StopSet:
         case _:
             ids = listed
     return StopSet(ids=_distinct(ids), unknown=tuple(unknown))
+
+
+def _stop_set_of_conversion(folder: ModelFolder | None, own: StopId | None, identity: Identity) -> StopSet:
+    """What ends generation in a GGUF made of the folder: convert_hf_to_gguf.py does not read generation_config.json.
+
+    The tokenizer's end comes first, then a single id in config.json (a list is dropped); llama.cpp adds every token of
+    the vocabulary whose text it knows as an end.
+    """
+    if folder is None:
+        return StopSet(unknown=("the tokenizer was not read",))
+    from servelint.engines.llamacpp import ends_by_text
+
+    alone = [stop for stop in ids_of_config(folder, identity) if not isinstance(_top_eos(folder), list)]
+    held = set(folder.token_ids) | ({own.token} if own is not None and own.token else set())
+    tokens = tuple(text for text in ends_by_text(held) if text in held)
+    unknown = () if folder.token_ids else ("which of the texts that llama.cpp ends at are in the vocabulary",)
+    return StopSet(ids=tuple(_given(own) or alone[:1]), tokens=tokens, unknown=unknown)
+
+
+def _top_eos(folder: ModelFolder) -> Any:
+    return folder.data(CONFIG).get("eos_token_id")
 
 
 def _given(own: StopId | None) -> list[StopId]:

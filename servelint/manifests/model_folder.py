@@ -260,7 +260,7 @@ def _answer(answer: tuple[Edit, ...] | str) -> tuple[Edit, ...] | Refusal:
 
 
 # Every engine that loads a model folder.
-ENGINES = ("transformers", "vllm", "sglang", "tgi")
+ENGINES = ("transformers", "vllm", "sglang", "tgi", "llama.cpp")
 
 
 def servings_of_folder(

@@ -120,7 +120,7 @@ def test_the_tokenizer_tells_the_other_engines_fate(tmp_path: Path) -> None:
         return of_rule(result, "SL113")[0].why
 
     assert "transformers does not stop there" in why("<|im_end|>")
-    assert "vLLM and TGI do, by tokenizer_config.json eos_token" in why("<|im_end|>")
+    assert "vLLM, TGI and llama.cpp do, by tokenizer_config.json eos_token" in why("<|im_end|>")
     assert "transformers, vLLM and TGI do not stop there" in why("<|endoftext|>")
     assert "SGLang does, by config.json eos_token_id" in why("<|endoftext|>")
 

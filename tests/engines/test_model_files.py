@@ -60,7 +60,7 @@ def test_the_ids(
     text: str, beside: dict[str, Any], transformers: list[int], vllm: list[int], sglang: list[int], tgi: list[int]
 ) -> None:
     found = readings_of(text, beside)
-    assert {engine: ids(reading) for engine, reading in found.items()} == {
+    assert {engine: ids(reading) for engine, reading in found.items() if engine != "llama.cpp"} == {
         "transformers": transformers, "vllm": vllm, "sglang": sglang, "tgi": tgi,
     }  # fmt: skip
 
@@ -230,3 +230,19 @@ def test_vllm_stops_on_the_same(row: dict[str, Any], tmp_path: Path) -> None:
     assert set(ids(reading)) == {
         each for each in truth if isinstance(each, int | float) and each is not True and each is not False
     }
+
+
+@pytest.mark.parametrize(
+    ("config", "tokenizer", "number", "tokens"),
+    [
+        # The tokenizer wins over config.json; what llama.cpp knows by its text ends as well.
+        ({"eos_token_id": 5}, TOKENIZER, [151645], ("<|im_end|>",)),
+        ({"eos_token_id": 5}, {"added_tokens_decoder": {"7": {"content": "<|over|>"}}}, [5], ()),
+        # A list in config.json is dropped.
+        ({"eos_token_id": [5, 6]}, {"added_tokens_decoder": {"7": {"content": "<|over|>"}}}, [], ()),
+    ],
+)
+def test_a_conversion_to_gguf(config: Any, tokenizer: Any, number: list[int], tokens: tuple[str, ...]) -> None:
+    found = readings_of('{"eos_token_id": [1, 2]}', {"config.json": config, "tokenizer_config.json": tokenizer})
+    assert ids(found["llama.cpp"]) == number
+    assert found["llama.cpp"].stop_set.tokens == tokens
