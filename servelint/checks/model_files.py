@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from servelint.checks.deployment import Check, Deployment
@@ -352,74 +351,10 @@ def check_inert_stops(deployment: Deployment, policy: Policy) -> Iterator[Findin
         )  # fmt: skip
 
 
-def check_schema(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
-    """SL513: a field of the wrong type, or out of range."""
-    serving = deployment.serving
-    if not _first(deployment) or not _readable(deployment) or _falls_back(deployment):
-        return
-    file = serving.facts["file"]
-    for error in _validator().iter_errors(file.data):
-        path = list(error.absolute_path)
-        if path[:1] == [_EOS]:
-            # SL116 says it better.
-            continue
-        span = _span_of(deployment, path)
-        name = ".".join(str(part) for part in path) or GENERATION_CONFIG
-        yield Finding(
-            "SL513", "error", serving.path, span, f"{name} is {_shown(error.instance)}; {_expected(error)}",
-            why="Readers take the value as it stands, and fail or misbehave at the first request.",
-            help="write a value of the right type",
-        )  # fmt: skip
-
-
-@cache
-def _validator() -> Any:
-    # jsonschema costs more to import than a hook spends on a Modelfile: only this kind pays for it.
-    import json
-
-    from jsonschema import Draft202012Validator
-
-    from servelint.data import data_folder
-
-    text = (data_folder() / "schemas/generation_config.schema.json").read_text(encoding="utf-8")
-    return Draft202012Validator(json.loads(text))
-
-
-_TYPES = {
-    "integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a text",
-    "array": "a list", "object": "an object",
-}  # fmt: skip
-
-
-def _expected(error: Any) -> str:
-    if error.validator == "type":
-        kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        return f"{' or '.join(_TYPES.get(str(kind), str(kind)) for kind in kinds)} is expected"
-    if error.validator in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
-        words = {
-            "minimum": "at least",
-            "exclusiveMinimum": "more than",
-            "maximum": "at most",
-            "exclusiveMaximum": "less than",
-        }
-        return f"{words[error.validator]} {error.validator_value} is expected"
-    if error.validator == "enum":
-        return f"one of {listing([_shown(value) for value in error.validator_value])} is expected"
-    if error.validator == "not":
-        # What may not stand there at all: the schema says why.
-        reason = str(error.schema.get("description", "nothing may stand here")).rstrip(".")
-        return reason[:1].lower() + reason[1:]
-    return excerpt(str(error.message), 100)
-
-
-def _span_of(deployment: Deployment, path: list[Any]) -> Span:
-    setting = deployment.serving.last(str(path[0])) if path else None
-    return setting.span if setting is not None else deployment.serving.span
-
-
 def _first(deployment: Deployment) -> bool:
-    # The file yields a serving for each engine; what is wrong with it is said once.
-    return deployment.serving.engine == "transformers"
+    # The file yields a serving for each engine; what is wrong with it is said once, and of a config.json that another
+    # file stands in front of nothing.
+    return deployment.serving.engine == "transformers" and not deployment.serving.facts.get("aside")
 
 
 def _readable(deployment: Deployment) -> bool:
@@ -445,5 +380,4 @@ CHECKS: tuple[Check, ...] = (
     check_hidden_cap,
     check_banned_ends,
     check_inert_stops,
-    check_schema,
 )

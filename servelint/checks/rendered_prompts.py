@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from servelint.checks.finding import Finding
 from servelint.checks.repairs import excerpt
-from servelint.models.chat_template import ChatTemplate, bent_header, leaves_turns_open, missing_header
+from servelint.models.chat_template import (
+    ChatTemplate,
+    bent_header,
+    leaves_turns_open,
+    missing_header,
+    variants_without_header,
+)
 from servelint.text import Span
 
 
@@ -20,6 +26,14 @@ def faults_of_prompt(chat: ChatTemplate, path: str, place: Span, serves_chat: bo
             why="The model does not know that it is its turn: it goes on with the user's text, or opens turns of its "
             f"own. Rendered, the prompt ends in {excerpt((chat.tail or '')[-40:])!r}.",
             help="write the header at the end where add_generation_prompt is true",
+            no_fix="where it belongs in the template is its author's to say",
+        )  # fmt: skip
+    for variant in variants_without_header(chat):
+        yield Finding(
+            "SL302", "warning", path, place,
+            f"{variant} the prompt does not end in the assistant's header, though it does otherwise",
+            why="Such requests alone go astray: the model does not know that it is its turn.",
+            help="write the header at the end in every branch of the template",
             no_fix="where it belongs in the template is its author's to say",
         )  # fmt: skip
     bent = bent_header(chat)

@@ -42,9 +42,9 @@ class Result:
 # Which groups of rules look at a kind: a hook that checks a Modelfile need not load the rules of model folders.
 _GROUPS: dict[str, tuple[str, ...]] = {
     "modelfile": ("terminators", "modelfile_values", "caps", "sampling", "prompts", "faults"),
-    "generation-config": ("model_files", "caps", "sampling"),
-    "model-config": ("model_files",),
-    "chat-template": ("chat_templates",),
+    "generation-config": ("model_files", "schemas", "caps", "sampling"),
+    "model-config": ("model_files", "schemas"),
+    "chat-template": ("chat_templates", "schemas"),
     "gguf": ("gguf_values",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from servelint.files.context import Context
-from servelint.manifests.model_folder import ModelFolder, byte_problems, read_folder, read_folder_file
+from servelint.manifests.model_folder import FolderFile, ModelFolder, byte_problems, read_folder, read_folder_file
 from servelint.manifests.serving import Manifest, NoWriter, Serving
 from servelint.text import Source, Span
 
@@ -19,7 +19,7 @@ def read_json_file(path: str, source: Source, context: Context) -> Manifest | No
     folder = read_folder(path, context, file)
     span = Span(root.span.start, root.span.start + 1)
     return Manifest(
-        path, "chat-template", source.text, "json", (_serving(path, span, folder),),
+        path, "chat-template", source.text, "json", (_serving(path, span, folder, file),),
         (*byte_problems(source), *file.document.problems), (),
         {"why": "transformers, and with it every server, refuses to load the tokenizer.", "document": file.document},
     )  # fmt: skip
@@ -31,6 +31,8 @@ def read_template(path: str, source: Source, context: Context) -> Manifest | Non
     return Manifest(path, "chat-template", source.text, "", (_serving(path, Span(0, 0), folder),))
 
 
-def _serving(path: str, span: Span, folder: ModelFolder) -> Serving:
+def _serving(path: str, span: Span, folder: ModelFolder, file: FolderFile | None = None) -> Serving:
     """The folder as whoever renders its template has it; its deployments are told at the file with the end ids."""
-    return Serving(path, span, "chat-template", "transformers", _WRITER, facts={"folder": folder, "aside": True})
+    return Serving(
+        path, span, "chat-template", "transformers", _WRITER, facts={"folder": folder, "file": file, "aside": True}
+    )

@@ -11,6 +11,7 @@ from servelint.manifests.model_folder import (
     servings_of_folder,
 )
 from servelint.manifests.serving import Manifest
+from servelint.records import replace
 from servelint.text import Source
 
 # Heads that write text. An encoder or a classifier ends nothing.
@@ -18,7 +19,7 @@ _WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
-    """Read the file; it yields servings only where the folder has no generation_config.json to tell them."""
+    """Read the file; it tells what is served only where the folder has no generation_config.json to do so."""
     file = read_folder_file(path, source)
     root = file.document.root
     names = {entry.name for entry in root.members} if root is not None and root.kind == "object" else set()
@@ -29,7 +30,8 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     writes = isinstance(architectures, list) and any(str(name).endswith(_WRITES) for name in architectures)
     servings = servings_of_folder(path, "model-config", file, folder)
     if not writes or not file.readable or folder.has(GENERATION_CONFIG):
-        servings = ()
+        # Another file tells what is served from here; this one is looked at for its own sake.
+        servings = (replace(servings[0], facts={**servings[0].facts, "aside": True}),)
     why = "transformers, and with it every server, refuses to load the model."
     return Manifest(
         path, "model-config", source.text, "json", servings, (*byte_problems(source), *file.document.problems), (),

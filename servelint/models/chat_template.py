@@ -20,6 +20,26 @@ SYSTEM, FIRST, ANSWER, SECOND = "Qzsystem1", "Qzquestion1", "Qzanswer1", "Qzques
 # A block of thoughts as a prompt may open it, or close it empty, with the blanks around it.
 _THOUGHT = re.compile(r"^<think>\s*(?:</think>\s*)?$")
 _THINKING = re.compile(r"<think>\s*</think>|</?think>|<\|channel>\w*|<channel\|>", re.IGNORECASE)
+_VARIANTS: dict[str, dict[str, Any]] = {
+    "with tools": {
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "look_up",
+                    "description": "Looks a word up.",
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"word": {"type": "string", "description": "The word."}},
+                        "required": ["word"],
+                    },
+                },
+            }
+        ]
+    },
+    "with enable_thinking": {"enable_thinking": True},
+    "without enable_thinking": {"enable_thinking": False},
+}
 # How a question is opened in a language, how an answer is, and what ends both. The blanks behind a header are part of
 # it: the model never saw a turn without them.
 LANGUAGES: tuple[tuple[str, str], ...] = (
@@ -54,7 +74,8 @@ class ChatTemplate:
     answer and the next question, `closing` behind the last answer, `tail` behind the last question where a generation
     prompt is asked for, `bare_tail` where none is. Each is None where the template would not render that conversation.
     `fault` is jinja2's own word against the template, `failure` how it fails on a plain conversation, `unknown` why its
-    outcome cannot be known. `refuses_system` tells that it takes no system turn.
+    outcome cannot be known. `refuses_system` tells that it takes no system turn. `variants` are the tails of prompts
+    that are asked for otherwise, by what is asked: with tools, with thinking on or off, behind a system turn.
     """
 
     opening: str | None = None
@@ -67,6 +88,7 @@ class ChatTemplate:
     failure: str | None = None
     unknown: str | None = None
     refuses_system: bool = False
+    variants: tuple[tuple[str, str], ...] = ()
 
     @property
     def understood(self) -> bool:
@@ -94,10 +116,12 @@ def _understand(template: str, tokens: dict[str, str], parts: bool) -> ChatTempl
         ([first, answer, second], True), ([first, answer, second], False), ([first, answer], False),
         ([turn("system", SYSTEM), first], True), ([first], True), ([first], False),
     ]  # fmt: skip
-    calls = [
-        {**tokens, "messages": messages, "add_generation_prompt": asked, "tools": None, "documents": None}
-        for messages, asked in conversations
+    plain = {**tokens, "tools": None, "documents": None}
+    calls: list[dict[str, Any]] = [
+        {**plain, "messages": messages, "add_generation_prompt": asked} for messages, asked in conversations
     ]
+    asked_for = {**plain, "messages": [first], "add_generation_prompt": True}
+    calls += [{**asked_for, **given} for given in _VARIANTS.values()]
     from servelint.models.rendering import TemplateFault, render
 
     outcome = render(template, calls)
@@ -106,7 +130,9 @@ def _understand(template: str, tokens: dict[str, str], parts: bool) -> ChatTempl
     unknown = next((result.unknown for result in outcome if result.unknown), None)
     if unknown is not None:
         return ChatTemplate(unknown=unknown)
-    prompted, unprompted, ended, with_system, single, bare = outcome
+    prompted, unprompted, ended, with_system, single, bare = outcome[: len(conversations)]
+    others = dict(zip(_VARIANTS, outcome[len(conversations) :], strict=True))
+    others["behind a system turn"] = with_system
     text = prompted.text or ""
     # Some models take no history: what can be seen of a single question is seen.
     tail = _after(prompted, SECOND)
@@ -119,6 +145,7 @@ def _understand(template: str, tokens: dict[str, str], parts: bool) -> ChatTempl
         bare_tail=_after(unprompted, SECOND) if tail is not None else _after(bare, FIRST),
         failure=_failure(prompted),
         refuses_system=with_system.text is None or SYSTEM not in with_system.text,
+        variants=tuple((name, after) for name, each in others.items() if (after := _after(each, FIRST)) is not None),
     )
 
 
@@ -200,6 +227,14 @@ def missing_header(template: ChatTemplate) -> str | None:
     bare = _plain(template.bare_tail) if template.bare_tail is not None else written
     # Something was added when it was asked for: a header of which earlier answers show more (`<|channel|>final`).
     return None if len(written) > len(bare) else wanted[len(written) :].strip()
+
+
+def variants_without_header(template: ChatTemplate) -> tuple[str, ...]:
+    """In which variants the header is missing, of a template that writes it otherwise."""
+    header = _header_of_language(template)
+    if header is None or missing_header(template) is not None:
+        return ()
+    return tuple(name for name, tail in template.variants if header.rstrip() not in _plain(tail))
 
 
 def bent_header(template: ChatTemplate) -> str | None:

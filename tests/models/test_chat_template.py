@@ -10,6 +10,7 @@ from servelint.models.chat_template import (
     missing_header,
     turn_end,
     understand,
+    variants_without_header,
 )
 
 CHATML = (
@@ -107,3 +108,27 @@ def test_what_cannot_be_rendered() -> None:
     assert understand("hello").failure == "it leaves out what was said"
     assert understand("{{ raise_exception('never') }}").failure == "it refuses a plain conversation: never"
     assert understand(STRICT).refuses_system
+
+
+@pytest.mark.parametrize(
+    ("condition", "variants"),
+    [
+        ("add_generation_prompt and not tools", ("with tools",)),
+        (
+            "add_generation_prompt and enable_thinking is not defined",
+            ("with enable_thinking", "without enable_thinking"),
+        ),
+        ("add_generation_prompt and messages[0].role != 'system'", ("behind a system turn",)),
+    ],
+)
+def test_variants_that_lose_the_header(condition: str, variants: tuple[str, ...]) -> None:
+    chat = understand(CHATML.replace("{% if add_generation_prompt %}", "{% if " + condition + " %}"), SPECIAL)
+    assert missing_header(chat) is None
+    assert variants_without_header(chat) == variants
+
+
+@pytest.mark.parametrize("template", [CHATML, MISTRAL, LLAMA, HARMONY, THINKING, CLOSED_THOUGHT, PARTS, STRICT])
+def test_healthy_templates_keep_it_in_every_variant(template: str) -> None:
+    chat = understand(template, SPECIAL)
+    assert variants_without_header(chat) == ()
+    assert len(chat.variants) >= 3
