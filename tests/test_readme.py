@@ -35,5 +35,15 @@ def test_session(command: str, output: str) -> None:
     assert ran.returncode in (0, 1)
 
 
+def test_the_diagnosis_begins_like_the_real_one() -> None:
+    text = README.read_text(encoding="utf-8").split("## One model, four questions\n", 1)[1]
+    command, _, output = text.split("```console\n$ servelint ", 1)[1].split("```\n", 1)[0].partition("\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "servelint", *command.split(), "--color", "never"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.stdout.startswith(output)
+
+
 def test_there_is_a_session() -> None:
     assert len(session()) >= 2

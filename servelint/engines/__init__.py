@@ -87,6 +87,6 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
             return with_published_ids(serving, identity, read_tgi(serving, identity))
     from servelint.engines.reading import Reading, StopSet
 
-    if serving.kind == "chat-template":
+    if serving.kind in ("chat-template", "adapter-config"):
         return Reading(StopSet(unknown=("the ends of this folder are told at its generation_config.json",)))
     return Reading(StopSet(unknown=(f"servelint does not know what {serving.engine} does",)))

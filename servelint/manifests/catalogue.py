@@ -171,6 +171,11 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always, ("jinja",),
     ),
     Kind(
+        "adapter-config", "LoRA adapter", "servelint.manifests.adapter_config:read",
+        r"(^|/)adapter_config\.json$", lambda name: name == "adapter_config.json",
+        lambda data: b"base_model_name_or_path" in data, ("json",),
+    ),
+    Kind(
         "gguf", "GGUF, by its metadata", "servelint.manifests.gguf:read",
         r"\.gguf$", lambda name: name.lower().endswith(".gguf"), _always, ("gguf",),
     ),
