@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.checks.rendered_prompts import faults_of_prompt
 from servelint.checks.repairs import excerpt
-from servelint.manifests.model_folder import CONFIG, TOKENIZER_CONFIG, ModelFolder, TemplateText
+from servelint.engines.model_files import plain_ids
+from servelint.manifests.model_folder import CONFIG, GENERATION_CONFIG, TOKENIZER_CONFIG, ModelFolder, TemplateText
 from servelint.models.chat_template import ChatTemplate, turn_end, understand
 from servelint.models.families import table
+from servelint.models.identity import Identity
 from servelint.text import Span
 
 
@@ -23,12 +25,22 @@ def check_chat_template(deployment: Deployment, policy: Policy) -> Iterator[Find
     if template is None or template.path != deployment.serving.path:
         return
     chat = understand(template.text, folder.special_tokens)
-    yield from faults_of_template(template, chat, deployment.identity.generates_chat)
+    yield from faults_of_template(template, chat, deployment.identity, _ends(folder))
     yield from _foreign_end(folder, template, chat)
 
 
-def faults_of_template(template: TemplateText, chat: ChatTemplate, serves_chat: bool) -> Iterator[Finding]:
-    """What is wrong with a template whatever model it is rendered for."""
+def _ends(folder: ModelFolder) -> set[str]:
+    """The texts of the ids that the folder's own files name as ends."""
+    ids = {
+        number for name in (GENERATION_CONFIG, CONFIG) for number in plain_ids(folder.data(name).get("eos_token_id"))
+    }
+    return {text for text, number in folder.token_ids.items() if number in ids}
+
+
+def faults_of_template(
+    template: TemplateText, chat: ChatTemplate, identity: Identity, ends: Collection[str]
+) -> Iterator[Finding]:
+    """What is wrong with the template of a folder; `ends` are the texts that its files name as ends."""
     place, path = _place(template), template.path
     if chat.fault is not None:
         yield Finding(
@@ -37,7 +49,7 @@ def faults_of_template(template: TemplateText, chat: ChatTemplate, serves_chat: 
             why="Every chat request fails, or the server does not start.",
         )  # fmt: skip
         return
-    yield from faults_of_prompt(chat, path, place, serves_chat)
+    yield from faults_of_prompt(chat, path, place, identity, ends)
     if any("\r" in (text or "") for text in (chat.tail, chat.header, chat.opening, chat.between)):
         yield Finding(
             "SL309", "warning", path, place, "carriage returns come out of this template, and go into every prompt",

@@ -126,7 +126,7 @@ def check_template(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     entry = vocabulary.entry("eos")
     ending = vocabulary.text(entry.value) if entry is not None and isinstance(entry.value, int) else None
     chat = understand(vocabulary.template, {"eos_token": ending} if ending else {})
-    yield from faults_of_prompt(chat, path, _HERE, identity.generates_chat)
+    yield from faults_of_prompt(chat, path, _HERE, identity)
 
 
 def check_banned(deployment: Deployment, policy: Policy) -> Iterator[Finding]:

@@ -104,7 +104,7 @@ def check_template(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     if deployment.identity.role not in ("unknown", "instruct", "reasoning"):
         return
     place = Span(setting.whole.start, setting.span.start)
-    yield from faults_of_prompt(chat, serving.path, place, deployment.identity.generates_chat)
+    yield from faults_of_prompt(chat, serving.path, place, deployment.identity)
 
 
 def check_given_template(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def check_given_template(deployment: Deployment, policy: Policy) -> Iterator[Fin
             no_fix="a fine-tune may have been trained with this template",
         )  # fmt: skip
         return
-    yield from faults_of_prompt(chat, path, option.span, identity.generates_chat)
+    yield from faults_of_prompt(chat, path, option.span, identity)
 
 
 def _within(serving: Serving, span: Span, text: str, inner: Span) -> Span:

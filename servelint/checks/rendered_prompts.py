@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from servelint.checks.finding import Finding
 from servelint.checks.repairs import excerpt
@@ -13,15 +13,21 @@ from servelint.models.chat_template import (
     missing_header,
     variants_without_header,
 )
+from servelint.models.identity import Identity
 from servelint.text import Span
 
 
-def faults_of_prompt(chat: ChatTemplate, path: str, place: Span, serves_chat: bool) -> Iterator[Finding]:
-    """What is wrong with a template whatever model it is rendered for; the findings stand at `place`."""
+def faults_of_prompt(
+    chat: ChatTemplate, path: str, place: Span, identity: Identity, ends: Collection[str] = ()
+) -> Iterator[Finding]:
+    """What is wrong with a template, rendered for a model; the findings stand at `place`.
+
+    `ends` are texts that end a turn here beside those that the identity knows.
+    """
     header = missing_header(chat)
     if header:
         yield Finding(
-            "SL302", "error" if serves_chat else "warning", path, place,
+            "SL302", "error" if identity.generates_chat else "warning", path, place,
             f"the prompt does not end in the assistant's header {excerpt(header)!r}",
             why="The model does not know that it is its turn: it goes on with the user's text, or opens turns of its "
             f"own. Rendered, the prompt ends in {excerpt((chat.tail or '')[-40:])!r}.",
@@ -45,7 +51,7 @@ def faults_of_prompt(chat: ChatTemplate, path: str, place: Span, serves_chat: bo
             help="end the template with the header exactly as it stands before earlier answers",
             no_fix="where it belongs in the template is its author's to say",
         )  # fmt: skip
-    if leaves_turns_open(chat):
+    if leaves_turns_open(chat, {*ends, *(token.text for token in identity.terminators)}):
         yield Finding(
             "SL306", "warning", path, place,
             f"earlier answers are not closed: behind one comes {excerpt((chat.between or '')[:40])!r}",

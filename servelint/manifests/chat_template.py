@@ -26,8 +26,8 @@ def read_json_file(path: str, source: Source, context: Context) -> Manifest | No
 
 
 def read_template(path: str, source: Source, context: Context) -> Manifest | None:
-    """Read chat_template.jinja, or a template that a launch line names."""
-    folder = read_folder(path, context)
+    """Read chat_template.jinja."""
+    folder = read_folder(path, context, template=source)
     return Manifest(path, "chat-template", source.text, "", (_serving(path, Span(0, 0), folder),))
 
 

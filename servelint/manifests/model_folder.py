@@ -72,8 +72,15 @@ class TemplateText:
 class ModelFolder:
     """A model folder. Its files are read when somebody asks for them: most questions need two or three."""
 
-    def __init__(self, path: str, context: Context, given: dict[str, FolderFile] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        context: Context,
+        given: dict[str, FolderFile] | None = None,
+        template: Source | None = None,
+    ) -> None:
         self.path = path
+        self._template = template
         self._context = context
         self._files: dict[str, FolderFile | None] = dict(given or {})
 
@@ -143,7 +150,7 @@ class ModelFolder:
 
         See transformers `tokenization_utils_base.py`, `from_pretrained` (5.24.0).
         """
-        own = self._context.read(os.path.join(self.path, CHAT_TEMPLATE))
+        own = self._template or self._context.read(os.path.join(self.path, CHAT_TEMPLATE))
         found = []
         if own is not None:
             place = os.path.join(self.path, CHAT_TEMPLATE)
@@ -208,10 +215,12 @@ def read_folder_file(path: str, source: Source) -> FolderFile:
     return FolderFile(path, source, document, readable, plain(document.root) if readable and document.root else None)
 
 
-def read_folder(path: str, context: Context, given: FolderFile | None = None) -> ModelFolder:
-    """The folder that the file `path` lies in; `given` is that file where it was read already."""
+def read_folder(
+    path: str, context: Context, given: FolderFile | None = None, template: Source | None = None
+) -> ModelFolder:
+    """The folder that the file `path` lies in; `given` (or `template`) is that file where it was read already."""
     known = {os.path.basename(path): given} if given is not None else None
-    return ModelFolder(os.path.dirname(path), context, known)
+    return ModelFolder(os.path.dirname(path), context, known, template)
 
 
 class JsonWriter:

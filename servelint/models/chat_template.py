@@ -7,7 +7,7 @@ opened and closed. So a fine-tune of an unknown family is understood like any ot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from servelint.records import record
@@ -51,8 +51,6 @@ LANGUAGES: tuple[tuple[str, str], ...] = (
     ("<|user|>", "<|assistant|>"),
     ("<｜User｜>", "<｜Assistant｜>"),
     ("<|USER|>", "<|ASSISTANT|>"),
-    ("### Instruction:", "### Response:"),
-    ("USER:", "ASSISTANT:"),
 )
 
 
@@ -195,17 +193,18 @@ def _leading_token(text: str | None, tokens: Iterable[str]) -> str | None:
     return max((token for token in tokens if token and written.startswith(token)), key=len, default=None)
 
 
-def leaves_turns_open(template: ChatTemplate) -> bool:
+def leaves_turns_open(template: ChatTemplate, ends: Collection[str] = ()) -> bool:
     """Whether an earlier answer is followed by the next turn's opening with no token in between that ends it.
 
-    In a language of plain words (`User: …`) nothing tells an end from an answer, so nothing is said of it.
+    Some models end where the next turn begins (GLM's `<|user|>`): their own `ends` say so. In a language of plain words
+    (`User: …`) nothing tells an end from an answer, so nothing is said of it.
     """
     if template.between is None:
         return False
     following = _SPECIAL.match(template.between.lstrip())
     if following is not None:
-        return following[0] in _OPENERS
-    return _header_of_language(template) in {header for _, header in LANGUAGES if header.startswith("<")}
+        return following[0] in _OPENERS and following[0] not in ends
+    return _header_of_language(template) is not None
 
 
 def missing_header(template: ChatTemplate) -> str | None:

@@ -72,13 +72,14 @@ def _prompt(deployments: Sequence[Deployment]) -> dict[str, Any]:
     if found is None:
         return empty
     text, place, tokens = found
+    ends = {token.text for token in deployments[0].identity.terminators}
     chat: ChatTemplate = understand(text, tokens)
     trouble = chat.fault.message if chat.fault is not None else chat.unknown or chat.failure
     return {
         "template": place,
         "tail": chat.tail,
         "ends_in_header": None if chat.tail is None else missing_header(chat) is None,
-        "closes_turns": None if chat.between is None else not leaves_turns_open(chat),
+        "closes_turns": None if chat.between is None else not leaves_turns_open(chat, ends),
         "trouble": trouble,
     }
 
