@@ -56,30 +56,6 @@ class Launch:
     shell: Argument | None = None
 
 
-def is_server(words: Sequence[str | None]) -> bool:
-    """Whether a command (the program first) starts vLLM's server.
-
-    `vllm bench`, `chat`, `complete`, `collect-env` and `run-batch` do not. An unknown word where the subcommand should
-    stand makes it False.
-    """
-    if not words or words[0] is None:
-        return False
-    program = words[0].rsplit("/", 1)[-1]
-    if program == "vllm":
-        return len(words) > 1 and words[1] == "serve"
-    if not program.startswith("python"):
-        return False
-    for index, word in enumerate(words[1:-1], start=1):
-        if word == "-m":
-            module = words[index + 1]
-            if module in ("vllm", "vllm.entrypoints.cli.main"):
-                return words[index + 2 : index + 3] == ["serve"]
-            return module in SERVER_MODULES
-        if word is None or not word.startswith("-"):
-            return False
-    return False
-
-
 def launch_of(serving: Serving) -> Launch | None:
     """How the serving's words reach the server; None where it has no command line."""
     if serving.arguments is None:

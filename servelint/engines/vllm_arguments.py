@@ -121,11 +121,6 @@ class Scope:
     mask: int
     known: bool
 
-    @property
-    def is_one(self) -> bool:
-        """Whether this very version was looked at."""
-        return self.known and self.mask.bit_count() == 1
-
 
 @lru_cache(maxsize=64)
 def scope_of(version: str | None) -> Scope:
@@ -378,7 +373,6 @@ class _Parser:
         self.loose = False
         self.model_word: _Word | None = None
         self.model_taken = False
-        self.model_moved = False
 
     def parse(self, arguments: Sequence[Argument]) -> Parsed:
         words = [_Word(argument.text, argument, argument.prefix, argument.count is None) for argument in arguments]
@@ -423,7 +417,6 @@ class _Parser:
         else:
             self._require_positional(words)
             return words
-        self.model_moved = True
         words = [moved, *words[:index], *words[rest:]]
         self._require_positional(words)
         return words

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from servelint.manifests.versions import at_least, before
+from servelint.manifests.versions import before
 from servelint.records import field, record
 
 # Keys of the sampling defaults that the server takes over, with the first version that does; all others are dropped.
@@ -309,8 +309,3 @@ def _truth(value: Any, fallback: bool) -> bool:
     if value in (0, 1):
         return bool(value)
     raise _RequestError("ValidationError")
-
-
-def reads_lists(version: str | None) -> bool | None:
-    """Whether the server reads `eos_token_id` of generation_config.json at all: since 0.4.1."""
-    return at_least(version, "0.4.1")

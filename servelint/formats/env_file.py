@@ -649,19 +649,6 @@ def remove_quotes(file: EnvFile, entry: EnvEntry) -> tuple[Edit, ...] | str:
     return (Edit(start, start + 1, ""), Edit(end - 1, end, ""))
 
 
-def remove_export(file: EnvFile, entry: EnvEntry) -> tuple[Edit, ...] | str:
-    """Take away `export` before a name, which only shells and Compose take."""
-    if not entry.exported:
-        return "there is no `export`"
-    start = _behind_blanks(file.text, entry.whole.start, entry.whole.end)
-    return (Edit(start, entry.name_span.start, ""),)
-
-
-def rename(entry: EnvEntry, name: str) -> tuple[Edit, ...]:
-    """Give a variable another name."""
-    return (Edit(entry.name_span.start, entry.name_span.end, name),)
-
-
 def append_line(file: EnvFile, name: str, value: str, newline: str = "\n") -> tuple[Edit, ...] | str:
     """Set a further variable on a line of its own behind the last one; a missing final newline stays missing."""
     last = file.entries[-1] if file.entries else None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from servelint.formats.json import JsonFile, Member, Node, escape, member, read_json
-from servelint.formats.problem import Comment
-from servelint.text import Edit, Span, apply_edits
+from servelint.formats.json import JsonFile, Member, Node, escape, member
+from servelint.text import Edit, Span
 
 Edits = tuple[Edit, ...]
 
@@ -124,54 +123,6 @@ def add_member(file: JsonFile, node: Node, key: str, value: Any, after: str | No
     if _begins_line(file, anchor.span):
         return (Edit(end, end, f",{_gap_before(file, anchor.key)}{entry}"),)
     return (Edit(end, end, _member_separator(file, node) + entry),)
-
-
-def remove_trailing_commas(file: JsonFile) -> Edits | str:
-    """Take out the commas that stand after a last entry."""
-    if not file.trailing_commas:
-        return "no comma stands after a last entry"
-    return tuple(Edit(span.start, span.end, "") for span in file.trailing_commas)
-
-
-def remove_marks(file: JsonFile) -> Edits | str:
-    """Take out byte order marks that stand inside the text."""
-    if not file.marks:
-        return "there is no byte order mark"
-    return tuple(Edit(span.start, span.end, "") for span in file.marks)
-
-
-def remove_comment(file: JsonFile, comment: Comment) -> Edits:
-    """Take out a comment with the line it stands on alone, or with the blanks before it; its words are lost."""
-    text, start, end = file.text, comment.span.start, comment.span.end
-    blanks = start
-    while blanks > 0 and text[blanks - 1] in " \t":
-        blanks -= 1
-    alone = blanks == 0 or text[blanks - 1] in "\r\n"
-    if not alone:
-        return (Edit(blanks, end, ""),)
-    stop = end
-    while stop < len(text) and text[stop] in " \t":
-        stop += 1
-    if text.startswith("\r\n", stop):
-        return (Edit(blanks, stop + 2, ""),)
-    if text[stop : stop + 1] in ("\r", "\n"):
-        return (Edit(blanks, stop + 1, ""),)
-    return (Edit(start, end, ""),)
-
-
-def make_strict(file: JsonFile) -> Edits | str:
-    """Make the text one that `json.loads` takes, where nothing is lost: commas after last entries and marks go.
-
-    Refuses where that is not enough, and where it would take a person's comment away.
-    """
-    if file.strict:
-        return "Python's json takes the file as it is"
-    if file.comments:
-        return "the file holds comments, which JSON has no room for, and which are not thrown away"
-    edits = tuple(Edit(span.start, span.end, "") for span in (*file.trailing_commas, *file.marks))
-    if not edits or not read_json(apply_edits(file.text, edits)).strict:
-        return "the file is broken in a way that only a person can repair"
-    return edits
 
 
 # The spacing of the text.

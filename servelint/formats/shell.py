@@ -70,11 +70,6 @@ class Command:
         """The program's name as written, None where it cannot be known."""
         return self.words[0].text
 
-    @property
-    def continued(self) -> bool:
-        """Whether the command goes over several lines by backslashes."""
-        return self.separator != " "
-
     def insert(self, text: str) -> Edit | None:
         """The edit that puts shell text (`separator`, then words as `quote_word` writes them) after the last word.
 

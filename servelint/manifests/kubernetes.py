@@ -22,7 +22,7 @@ from servelint.manifests.launchers import Launch, engine_of_image, known_image, 
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
 from servelint.manifests.versions import version_of_image
 from servelint.records import record, replace
-from servelint.text import Edit, Embedded, Source, Span
+from servelint.text import Edit, Embedded, Source
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
@@ -521,9 +521,3 @@ def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:
 
 def _type(node: Node) -> str:
     return scalar_type(node) if node.kind == "scalar" else node.kind
-
-
-def span_of_container(serving: Serving) -> Span:
-    """Where a serving's container stands."""
-    container: Node = serving.facts["container"]
-    return container.span

@@ -45,18 +45,6 @@ def known_token(text: str) -> tuple[str, ...]:
     return tuple(table()["tokens"].get(text, ())) or _OTHER_TOKENS.get(text, ())
 
 
-def is_special_shaped(text: str) -> bool:
-    """Whether a text looks like a special token of some model, known or not: `<|im_end|>`, `</s>`, `[INST]`."""
-    if not 3 <= len(text) <= _LENGTH_LIMIT or any(character.isspace() for character in text):
-        return False
-    inner = text[1:-1]
-    if text[0] in "<＜" and text[-1] in ">＞":
-        return not any(character in "<>=\"'" for character in inner)
-    if text[0] == "|" and text[-1] == "|":
-        return inner.replace("_", "").isalnum()
-    return text[0] == "[" and text[-1] == "]" and inner.strip("/").replace("_", "").isalpha() and inner.isupper()
-
-
 def lookalike(text: str, identity: Identity) -> tuple[Token, ...]:
     """The special tokens that a misspelt one may stand for, the likeliest only; empty for a text that is none.
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servelint.engines.reading import Fault, Reading
-from servelint.engines.vllm import is_server, model_of, read_vllm
+from servelint.engines.vllm import model_of, read_vllm
 from servelint.engines.vllm_faults import nearest_option, repair_json
 from servelint.files.context import Context
 from servelint.manifests.serving import Argument, NoWriter, Serving, Setting
@@ -362,29 +362,6 @@ def test_no_model() -> None:
     kserve = model_of(serving("--model_id=acme/quill", launcher="kserve"), None)
     assert kserve is not None
     assert kserve.value == "acme/quill"
-
-
-@pytest.mark.parametrize(
-    ("command", "server"),
-    [
-        ("vllm serve Q", True),
-        ("/opt/venv/bin/vllm serve Q", True),
-        ("python3 -m vllm.entrypoints.openai.api_server --model Q", True),
-        ("python -u -m vllm.entrypoints.openai.api_server", True),
-        ("python -m vllm.entrypoints.cli.main serve Q", True),
-        ("vllm bench serve --model Q --ignore-eos", False),
-        ("vllm chat", False),
-        ("vllm run-batch", False),
-        ("vllm", False),
-        ("python serve.py", False),
-        ("python -m vllm.entrypoints.cli.main bench serve", False),
-        ("python -m", False),
-        ("", False),
-    ],
-)
-def test_is_server(command: str, server: bool) -> None:
-    assert is_server(command.split()) is server
-    assert is_server([None, "serve"]) is False
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from servelint.engines.vllm_sampling import answer, effective_stop_ids, reads_lists, server_side
+from servelint.engines.vllm_sampling import answer, effective_stop_ids, server_side
 from tests.conftest import read_rows
 
 NEWEST = "0.33.0"
@@ -90,9 +90,3 @@ def test_union() -> None:
 def test_completion_default() -> None:
     server = server_side({"eos_token_id": 1, "max_new_tokens": 512}, {}, version=NEWEST)
     assert answer(server, 1, chat=False)["max_tokens"] == 16
-
-
-def test_a_list_that_is_not_read() -> None:
-    assert reads_lists("0.4.0") is False
-    assert reads_lists("0.4.1") is True
-    assert reads_lists("latest") is None

@@ -14,9 +14,7 @@ from servelint.formats.env_file import (
     append_line,
     move_comment,
     read_env,
-    remove_export,
     remove_quotes,
-    rename,
     replace_value,
 )
 from servelint.text import apply_edits
@@ -209,9 +207,6 @@ def test_quotes_go_where_that_is_safe(dialect: str, text: str, expected: str | N
 def test_small_edits() -> None:
     text = "# c\r\nexport A=b\r\n"
     file = read_env(text)
-    entry = file.entries[0]
-    assert apply_edits(text, rename(entry, "NAME")) == "# c\r\nexport NAME=b\r\n"
-    assert apply_edits(text, remove_export(file, entry)) == "# c\r\nA=b\r\n"
     assert apply_edits(text, append_line(file, "N", "1")) == "# c\r\nexport A=b\r\nexport N=1\r\n"
     assert apply_edits("A=b", append_line(read_env("A=b"), "N", "1")) == "A=b\nN=1"
     assert apply_edits("", append_line(read_env(""), "N", "1")) == "N=1\n"

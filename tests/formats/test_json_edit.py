@@ -14,10 +14,6 @@ from servelint.formats.json_edit import (
     add_member,
     insert_first,
     insert_last,
-    make_strict,
-    remove_comment,
-    remove_marks,
-    remove_trailing_commas,
     replace_value,
     scalar_to_list,
     written,
@@ -117,28 +113,6 @@ REPAIRED = [
     ('{\n  "a": [1, 2,],\n  "b": 1,\n}\n', '{\n  "a": [1, 2],\n  "b": 1\n}\n'),
     ('{"a": 1\ufeff}', '{"a": 1}'),
 ]
-
-
-@pytest.mark.parametrize(("text", "expected"), REPAIRED)
-def test_text_becomes_strict(text: str, expected: str) -> None:
-    assert applied(text, make_strict(read_json(text))) == expected
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', '{"a": 1, // why\n}', '{"a": [1,,], }', '{"a": 1,', "", "{'a': 1,}"])
-def test_text_that_only_a_person_can_repair_is_left(text: str) -> None:
-    assert isinstance(make_strict(read_json(text)), str)
-
-
-def test_parts_are_removed() -> None:
-    text = '{\n  // alone\n  "a": 1, // beside\n\ufeff}'
-    file = read_json(text)
-    assert applied(text, remove_trailing_commas(file)) == text.replace("1,", "1")
-    assert applied(text, remove_marks(file)) == text.replace("\ufeff", "")
-    first, second = file.comments
-    assert applied(text, remove_comment(file, first)) == text.replace("  // alone\n", "")
-    assert applied(text, remove_comment(file, second)) == text.replace(" // beside", "")
-    assert isinstance(remove_marks(read_json("{}")), str)
-    assert isinstance(remove_trailing_commas(read_json("{}")), str)
 
 
 def test_broken_text_and_repeated_keys_are_not_edited() -> None:

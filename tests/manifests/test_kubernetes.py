@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servelint.files.context import Context
-from servelint.manifests.kubernetes import read, span_of_container, strings_wanted
+from servelint.manifests.kubernetes import read, strings_wanted
 from servelint.manifests.serving import Manifest, Serving
 from servelint.text import Source, decode
 from tests.checks.linting import pod
@@ -372,13 +372,6 @@ def test_broken_yaml_is_told() -> None:
 def test_what_the_api_takes_only_as_strings(body: str, wanted: list[str]) -> None:
     (serving,) = servings_of(pod(body))
     assert [kind for _, _, kind in strings_wanted(serving)] == wanted
-
-
-def test_the_container_has_a_place() -> None:
-    text = pod("      args: [m]\n")
-    (serving,) = servings_of(text)
-    span = span_of_container(serving)
-    assert text[span.start : span.end].startswith("name: server")
 
 
 _KEYS = st.sampled_from(

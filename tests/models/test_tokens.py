@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from servelint.models.families import family_names, identity_of, table
 from servelint.models.identity import UNKNOWN
 from servelint.models.names import identify
-from servelint.models.tokens import is_special_shaped, known_token, lookalike
+from servelint.models.tokens import known_token, lookalike
 
 QWEN = "qwen2.5:7b"
 LLAMA = "llama3.1:8b"
@@ -143,7 +143,6 @@ def test_any_text_is_taken(text: str, name: str | None) -> None:
     identity = identity_of(name, "instruct") if name else UNKNOWN
     found = lookalike(text, identity)
     assert not (found and known_token(text))
-    is_special_shaped(text)
 
 
 @given(st.sampled_from("İ&lt;ŉ"), st.integers(1, 60))
@@ -161,26 +160,3 @@ def test_known_tokens() -> None:
     for vocabulary in table()["vocabularies"]:
         for text in vocabulary:
             assert known_token(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "shaped"),
-    [
-        ("<|im_end|>", True),
-        ("</s>", True),
-        ("<｜end▁of▁sentence｜>", True),
-        ("[INST]", True),
-        ("[/INST]", True),
-        ("|im_end|", True),
-        ("<end>", True),
-        ("[1]", False),
-        ("[done]", False),
-        ("<a href='x'>", False),
-        ("User:", False),
-        ("<>", False),
-        ("###", False),
-        ("<" + "a" * 100 + ">", False),
-    ],
-)
-def test_special_shape(text: str, shaped: bool) -> None:
-    assert is_special_shaped(text) is shaped
