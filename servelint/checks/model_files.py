@@ -13,7 +13,12 @@ from servelint.engines.model_files import plain_ids, read_model_files, tokenizer
 from servelint.engines.reading import StopSet
 from servelint.manifests.model_folder import CONFIG, ENGINES, GENERATION_CONFIG, ModelFolder
 from servelint.manifests.serving import Setting
-from servelint.models.families import official_generation_config
+from servelint.models.families import (
+    id_beside,
+    official_generation_config,
+    published_ends,
+    tool_terminators,
+)
 from servelint.models.identity import Token
 from servelint.records import replace
 from servelint.text import Span
@@ -192,13 +197,51 @@ def _falls_back(deployment: Deployment) -> bool:
 
 
 def _turn_with_ids(deployment: Deployment) -> list[Token]:
+    """The ends of a turn with their ids: by the tokenizer, the family, or the vocabulary that the file's ids are of."""
     folder: ModelFolder | None = deployment.serving.facts["folder"]
     known = folder.token_ids if folder is not None else {}
-    return [
-        Token(token.text, known.get(token.text, token.id))
-        for token in deployment.identity.turn
-        if known.get(token.text, token.id) is not None
-    ]
+    found = []
+    for token in deployment.identity.turn:
+        number = known.get(token.text, token.id)
+        if number is None and not known:
+            number = id_beside(token.text, _ids_given(deployment))
+        if number is not None:
+            found.append(Token(token.text, number))
+    return found
+
+
+def _ids_given(deployment: Deployment) -> set[int]:
+    """All special ids that the file names: they tell which vocabulary it is about."""
+    names = ("eos_token_id", "bos_token_id", "pad_token_id")
+    settings = [deployment.serving.last(name) for name in names]
+    return {number for setting in settings if setting is not None for number in plain_ids(setting.data)}
+
+
+def check_regenerated(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL115: a file made anew from config.json, with fewer ends than the model's authors publish."""
+    serving, identity = deployment.serving, deployment.identity
+    setting, mark = _eos(deployment), serving.last("_from_model_config")
+    if not _first(deployment) or not _readable(deployment) or setting is None or mark is None or mark.data is not True:
+        return
+    published = plain_ids(published_ends(identity))
+    ids = set(plain_ids(setting.data))
+    lost = [number for number in published if number not in ids]
+    turn = _turn_with_ids(deployment)
+    if not lost or not ids or not ids < set(published) or not any(token.id in ids for token in turn):
+        # Without the end of a turn SL113 says it.
+        return
+    texts = {token.id: token.text for token in identity.vocabulary}
+    names = listing([f"{number} ({texts[number]})" if number in texts else str(number) for number in lost])
+    fix, refusal = repair(f"add {names}", serving.writer.replace(setting, [*plain_ids(setting.data), *lost]))
+    # Without the end of a document turns still end; without that of a call of a tool they do not.
+    tools = {token.id for token in tool_terminators(replace(identity, role="instruct"))}
+    yield Finding(
+        "SL115", "warning" if tools & set(lost) else "note", serving.path, setting.span,
+        f"this file was made anew from config.json (_from_model_config), and {names} was lost",
+        why=f"The authors of {identity.family} publish {published}; what the lost ones end runs on here.",
+        help=f"add {listing([str(number) for number in lost])}, or copy {GENERATION_CONFIG} from the original",
+        fix=fix, no_fix=refusal,
+    )  # fmt: skip
 
 
 def check_disagreement(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -375,6 +418,7 @@ CHECKS: tuple[Check, ...] = (
     check_id_types,
     check_missing_file,
     check_turn_end,
+    check_regenerated,
     check_disagreement,
     check_not_terminators,
     check_hidden_cap,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from servelint.data import load
 from servelint.engines.reading import Reading, StopId, StopSet
 from servelint.manifests.serving import Serving
+from servelint.manifests.versions import at_least
 
 if TYPE_CHECKING:
     from servelint.manifests.gguf import Vocabulary
@@ -41,7 +42,7 @@ def end_id(vocabulary: Vocabulary) -> tuple[int | None, str]:
 
 
 def read_llamacpp(serving: Serving) -> Reading:
-    """A GGUF as llama.cpp's server loads it (b3818 and later; older builds end at the file's own ids alone)."""
+    """A GGUF as llama.cpp's server loads it; a build older than b3818 ends at the file's own ids alone."""
     vocabulary: Vocabulary = serving.facts["vocabulary"]
     ids: list[StopId] = []
     number, origin = end_id(vocabulary)
@@ -51,7 +52,10 @@ def read_llamacpp(serving: Serving) -> Reading:
         entry = vocabulary.entry(name)
         if entry is not None and entry.sort == "u32" and entry.value != number:
             ids.append(StopId(int(entry.value), entry.key, vocabulary.text(int(entry.value)), path=serving.path))
+    version = serving.version.value if serving.version is not None else None
     listed = [text for text in ends_by_text(()) if vocabulary.find(text) is not None]
     tokens = tuple(text for text in ends_by_text(listed) if text in listed)
+    if version is not None and at_least(version, load(_TABLE)["ends_by_text"]["since"]) is False:
+        tokens = ()
     unknown = () if vocabulary.size is not None else ("the vocabulary could not be read",)
     return Reading(StopSet(ids=tuple(ids), tokens=tokens, unknown=unknown))

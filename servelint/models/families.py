@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -123,6 +123,23 @@ def official_generation_config(identity: Identity) -> Mapping[str, Any]:
     by_role: Mapping[str, Mapping[str, Any]] = details(identity.family).get("generation_config", {})
     fallback = "instruct" if identity.role == "reasoning" else identity.role
     return by_role.get(identity.role) or by_role.get(fallback, {})
+
+
+def published_ends(identity: Identity) -> Any:
+    """The `eos_token_id` that the authors publish; of a model whose role its name leaves open, the instruct one's."""
+    by_role: Mapping[str, Mapping[str, Any]] = details(identity.family).get("generation_config", {})
+    own = official_generation_config(identity).get("eos_token_id")
+    return own if identity.role != "unknown" else by_role.get("instruct", {}).get("eos_token_id")
+
+
+def id_beside(text: str, ids: Collection[int]) -> int | None:
+    """The id of a token in the vocabularies that hold these ids, where all of them that have the token agree on it."""
+    found = {
+        vocabulary[text]
+        for vocabulary in table()["vocabularies"]
+        if vocabulary.get(text) is not None and set(ids) <= set(vocabulary.values())
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def tool_terminators(identity: Identity) -> tuple[Token, ...]:
