@@ -76,7 +76,9 @@ def _of_folder(folder: object, model: Setting | None) -> Identity:
         turn=known.turn if known is not None and number is None else (end,),
         document=_document_ends(named, end, folder),
         vocabulary=vocabulary,
-        certain=True,
+        # A base model's tokenizer ends at the document's end, and may carry a template all the same: where no name
+        # tells otherwise, it may be one.
+        certain=named.family is not None or folder.special_tokens.get("eos_token") == text,
         source=f"the chat template in {os.path.basename(template.path)}",  # noqa: PTH119 (a plain str)
     )
 

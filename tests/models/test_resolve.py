@@ -14,6 +14,7 @@ from servelint.manifests.serving import NoWriter, Serving, Setting
 from servelint.models.identity import UNKNOWN, Identity
 from servelint.models.resolve import identify_serving
 from servelint.text import Span, decode
+from tests.models.test_chat_template import CHATML as JINJA
 
 
 def of_modelfile(text: str) -> Identity:
@@ -95,3 +96,39 @@ def test_a_template_is_a_guess() -> None:
     identity = of_modelfile(f"FROM ./house.gguf\n{CHATML}")
     assert (identity.role, identity.certain) == ("instruct", False)
     assert "TEMPLATE" in identity.source
+
+
+IDS = {"151643": {"content": "<|endoftext|>"}, "151645": {"content": "<|im_end|>"}}
+
+
+def of_files(name: str | None, eos: str, template: str = JINJA) -> Identity:
+    """The identity of a model folder with a tokenizer."""
+    config = {} if name is None else {"_name_or_path": name}
+    tokenizer = {"eos_token": eos, "added_tokens_decoder": IDS, "chat_template": template}
+    overlay = {"config.json": json.dumps(config).encode(), "tokenizer_config.json": json.dumps(tokenizer).encode()}
+    context = Context(Path("/nonexistent"), overlay)
+    manifest = generation_config.read("generation_config.json", decode(b'{"eos_token_id": 1}'), context)
+    assert manifest is not None
+    return identify_serving(manifest.servings[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "eos", "role", "turn", "certain"),
+    [
+        # A fine-tune of nobody's family is understood by its template alone.
+        ("./out", "<|im_end|>", "instruct", "<|im_end|>", True),
+        # The same, but its tokenizer ends where documents do: it may be a base model with its publisher's template.
+        ("./out", "<|endoftext|>", "instruct", "<|im_end|>", False),
+        ("./runs/qwen2.5-7b-support-sft", "<|endoftext|>", "instruct", "<|im_end|>", True),
+        # Base models carry templates; one whose tokenizer ends turns has been taught to.
+        ("Qwen/Qwen2.5-7B", "<|endoftext|>", "base", None, True),
+        ("Qwen/Qwen2.5-7B", "<|im_end|>", "instruct", "<|im_end|>", True),
+        ("Qwen/Qwen3-Embedding-8B", "<|endoftext|>", "embedding", None, True),
+    ],
+)
+def test_a_folder_by_its_template(name: str, eos: str, role: str, turn: str | None, certain: bool) -> None:
+    identity = of_files(name, eos)
+    assert (identity.role, identity.certain) == (role, certain)
+    assert (identity.turn[0].text if identity.turn else None) == turn
+    if turn is not None:
+        assert identity.turn[0].id == 151645
