@@ -27,9 +27,12 @@ def _with_folder(serving: Serving, context: Context) -> Serving:
     model = serving.model
     if serving.engine not in ("vllm", "tgi") or model is None or not model.value or "folder" in serving.facts:
         return serving
-    from servelint.models.location import locate
+    from servelint.models.location import gguf_beside, locate
     from servelint.records import replace
 
+    if model.value.lower().endswith(".gguf"):
+        vocabulary = gguf_beside(serving.path, model.value, context)
+        return serving if vocabulary is None else replace(serving, facts={**serving.facts, "vocabulary": vocabulary})
     folder = locate(serving.path, model.value, _revision(serving, context), context)
     return serving if folder is None else replace(serving, facts={**serving.facts, "folder": folder})
 

@@ -276,6 +276,12 @@ class _Files:
         if tokenizer is not None:
             folder = _local_folder(self.serving, self.context, tokenizer.value)
         own = self._tokenizer_end(folder)
+        vocabulary = self.serving.facts.get("vocabulary")
+        if vocabulary is not None and tokenizer is None:
+            # Without --tokenizer the one inside the GGUF is used, and with it its end.
+            entry = vocabulary.entry("eos")
+            if entry is not None and isinstance(entry.value, int):
+                own = StopId(entry.value, f"the GGUF's {entry.key}", vocabulary.text(entry.value))
         if own is not None:
             ids.append(own)
             return

@@ -11,6 +11,7 @@ import os.path
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from servelint.files.context import Context
 from servelint.manifests.model_folder import (
@@ -22,6 +23,9 @@ from servelint.manifests.model_folder import (
     TOKENIZER_CONFIG,
     ModelFolder,
 )
+
+if TYPE_CHECKING:
+    from servelint.manifests.gguf import Vocabulary
 
 _HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 # The small files that say where a model ends; tokenizer.json and weights are not fetched.
@@ -59,6 +63,19 @@ def _beside(manifest: str, model: str, context: Context) -> str | None:
         place = os.path.normpath(os.path.join(base, model))
         if any(context.exists(os.path.join(place, name)) for name in (CONFIG, GENERATION_CONFIG)):
             return place
+    return None
+
+
+def gguf_beside(manifest: str, model: str, context: Context) -> Vocabulary | None:
+    """The vocabulary of a GGUF that a manifest names by its path, where it lies within reach."""
+    if model.startswith(("/", "~")) or "://" in model or "\0" in model:
+        return None
+    from servelint.manifests.gguf import read_vocabulary
+
+    for base in dict.fromkeys((os.path.dirname(manifest), "")):
+        found = read_vocabulary(os.path.normpath(os.path.join(base, model)), context)
+        if found is not None:
+            return found
     return None
 
 

@@ -181,3 +181,24 @@ def test_a_hub_that_does_not_help_is_one_line(cache: Path, hub: str, model: str)
     assert ran.stderr.startswith(f"{model}: the hub ")
     assert SECRET not in ran.stderr + ran.stdout
     assert "Traceback" not in ran.stderr
+
+
+def test_a_gguf_that_a_launch_line_names_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gguf
+
+    from tests.checks.linting import run
+    from tests.models.test_chat_template import CHATML
+
+    (tmp_path / "models").mkdir()
+    writer = gguf.GGUFWriter(str(tmp_path / "models" / "house.gguf"), "qwen2")
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(["a", "<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    writer.add_eos_token_id(3)
+    writer.add_chat_template(CHATML)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    (deployment,) = run(tmp_path, "serve.sh", "vllm serve ./models/house.gguf\n").deployments
+    assert deployment.identity.source == "the chat template in the GGUF"
+    assert [(stop.value, stop.token) for stop in deployment.reading.stop_set.ids] == [(3, "<|im_end|>")]
+    assert deployment.verdict == "stops"
