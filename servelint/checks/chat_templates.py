@@ -64,6 +64,8 @@ def _foreign_end(folder: ModelFolder, template: TemplateText, chat: ChatTemplate
     known = {*folder.token_ids, *folder.special_tokens.values()}
     if end is None or not folder.token_ids or end in known or turn_end(chat, known) is not None:
         return
+    if folder.vocabulary_mentions(end):
+        return
     yield Finding(
         "SL304", "warning", template.path, _place(template),
         f"the template ends turns with {end}, which is no token of this tokenizer",

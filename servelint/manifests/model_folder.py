@@ -30,6 +30,7 @@ _JSON_FILES = frozenset(
     {GENERATION_CONFIG, CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS, CHAT_TEMPLATE_JSON, ADAPTER_CONFIG}
 )
 _LONGEST_ID = 10
+_VOCABULARY_LIMIT = 64 * 1024 * 1024
 
 
 @record
@@ -132,6 +133,17 @@ class ModelFolder:
         from servelint.formats.tokenizer_json import LIMIT, read_added_tokens
 
         return read_added_tokens(self._context.pieces(os.path.join(self.path, TOKENIZER), LIMIT))
+
+    def vocabulary_mentions(self, text: str) -> bool:
+        """Whether the bytes of a token stand anywhere in the vocabulary's own files: it need not be an added one."""
+        wanted = text.encode("utf-8", "surrogatepass")
+        for name in ("tokenizer.json", "tokenizer.model", "vocab.json"):
+            tail = b""
+            for piece in self._context.pieces(os.path.join(self.path, name), _VOCABULARY_LIMIT):
+                if wanted in tail + piece:
+                    return True
+                tail = piece[-len(wanted) :]
+        return False
 
     @cached_property
     def special_tokens(self) -> dict[str, str]:

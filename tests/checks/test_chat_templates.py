@@ -88,3 +88,13 @@ def test_a_chat_model_without_a_template(tmp_path: Path) -> None:
     config = json.dumps({"_name_or_path": "Qwen/Qwen2.5-7B-Instruct", "architectures": ["Qwen2ForCausalLM"]})
     result = run(tmp_path, "tokenizer_config.json", '{"eos_token": "<|im_end|>"}', {"config.json": config})
     assert [(finding.rule, finding.severity) for finding in result.findings] == [("SL303", "note")]
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model", "vocab.json"])
+def test_an_end_that_is_no_added_token_is_none_the_less_one(tmp_path: Path, name: str) -> None:
+    template = CHATML.replace("<|im_end|>", "<|eot_id|>")
+    # Longer than what is read at once, with the token across the border.
+    (tmp_path / name).write_bytes(b"x" * (1024 * 1024 - 4) + b"<|eot_id|>" + b"y" * 100)
+    assert "SL304" not in [rule for rule, _, _ in loud(linted(tmp_path, template))]
+    (tmp_path / name).write_bytes(b"x" * 100)
+    assert "SL304" in [rule for rule, _, _ in loud(linted(tmp_path, template))]
