@@ -57,8 +57,11 @@ def _stop_set_of_conversion(folder: ModelFolder | None, own: StopId | None, iden
     alone = [stop for stop in ids_of_config(folder, identity) if not isinstance(_top_eos(folder), list)]
     held = set(folder.token_ids) | ({own.token} if own is not None and own.token else set())
     tokens = tuple(text for text in ends_by_text(held) if text in held)
-    unknown = () if folder.token_ids else ("which of the texts that llama.cpp ends at are in the vocabulary",)
-    return StopSet(ids=tuple(_given(own) or alone[:1]), tokens=tokens, unknown=unknown)
+    # The converters of some architectures write a second end (`<|user|>` for GLM).
+    unknown = ["the ends that the converter of this architecture adds by itself"]
+    if not folder.token_ids:
+        unknown.append("which of the texts that llama.cpp ends at are in the vocabulary")
+    return StopSet(ids=tuple(_given(own) or alone[:1]), tokens=tokens, unknown=tuple(unknown))
 
 
 def _top_eos(folder: ModelFolder) -> Any:
