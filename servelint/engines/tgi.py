@@ -354,7 +354,7 @@ def _help_for(name: str) -> str:
 @cache
 def _near_flag(name: str) -> str | None:
     """The option that a misspelt one must mean, None where none is near enough."""
-    from servelint.manifests.env_file import edit_distance
+    from servelint.text.distance import edit_distance
 
     wanted = "--" + name.strip("-").lower().replace("_", "-")
     if wanted in _by_flag():

@@ -10,13 +10,15 @@ import os.path
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from servelint.engines.meant_json import load_json
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet
-from servelint.engines.vllm_arguments import Parsed, load_json, parse_serve
+from servelint.engines.vllm_arguments import Parsed, parse_serve
 from servelint.engines.vllm_sampling import ALLOWED_KEYS, COMPLETION_TOKENS
 from servelint.files.context import Context
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.manifests.versions import at_least, before, repository_of_image
 from servelint.models.identity import Identity
+from servelint.models.location import places_of, read_beside
 from servelint.records import record
 from servelint.text import Span
 
@@ -357,29 +359,15 @@ def _chat_template(serving: Serving, parsed: Parsed, context: Context | None) ->
     return None if found is None else (found[1], option)
 
 
-def _near(serving: Serving, path: str) -> list[str]:
-    """Where a relative path may lie: beside the manifest, or where the program is started."""
-    base = os.path.dirname(serving.path)  # noqa: PTH120 (a plain str, as findings name it)
-    beside = os.path.normpath(os.path.join(base, path))  # noqa: PTH118
-    plain = os.path.normpath(path)
-    return [beside] if beside == plain else [beside, plain]
-
-
 def _read_near(serving: Serving, context: Context | None, path: str) -> tuple[str, str] | None:
-    if context is None or not path or path.startswith(("/", "~")):
-        return None
-    for place in _near(serving, path):
-        source = context.read(place)
-        if source is not None:
-            return place, source.text
-    return None
+    return None if context is None else read_beside(serving.path, path, context)
 
 
 def _local_folder(serving: Serving, context: Context | None, path: str | None) -> str | None:
     """The folder that a relative path names, where it lies within reach; None otherwise."""
     if context is None or not path or path.startswith(("/", "~")) or "://" in path or "\0" in path:
         return None
-    for place in _near(serving, path):
+    for place in places_of(serving.path, path):
         if context.names(place):
             return place
         if any(context.exists(os.path.join(place, name)) for name in ("config.json", "generation_config.json")):  # noqa: PTH118

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from servelint.engines.meant_json import load_json
 from servelint.engines.reading import Option
 from servelint.manifests.serving import Argument
 from servelint.manifests.versions import at_least, before, compare, parse_version
@@ -1035,16 +1036,6 @@ def _dotted_value(text: str, adds: bool) -> Any:
         return data
     number, problem = human_integer(text)
     return text if problem is not None else number
-
-
-def load_json(text: str) -> tuple[Any, bool]:
-    """The value of a JSON text, and whether it is none."""
-    import json
-
-    try:
-        return json.loads(text), False
-    except (ValueError, RecursionError):
-        return None, True
 
 
 def human_integer(text: str) -> tuple[int, str | None]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from servelint.engines.meant_json import lenient_json, load_json, repair_json
+from servelint.engines.near_names import nearest_name
 from servelint.engines.reading import Fault, Option
 from servelint.engines.vllm_arguments import (
     Parsed,
     ParseError,
     flag_table,
     human_integer,
-    load_json,
     resolve,
     scope_of,
 )
@@ -111,7 +112,6 @@ _BOOLEANS = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
 # Turn ends that are not what these families' tokenizers call their end token: only generation_config.json names them.
 _LISTED_ENDS = frozenset({"<|eot_id|>", "<|end|>", "<end_of_turn>"})
 # A word that is meant as one option seldom has more characters; what is longer has no near miss.
-_LONGEST_NAME = 64
 _LONGEST_SHOWN = 60
 
 
@@ -463,7 +463,7 @@ class _Faults:
                 repaired, certain=True,
                 help_text="put single quotes around the whole JSON" + (f": '{_short(repaired)}'" if repaired else ""),
             )  # fmt: skip
-        suggestion = _lenient_json(value)
+        suggestion = lenient_json(value)
         return self._fault(
             "invalid-value", error, f"{error.option} wants JSON, and {_short(value)} is none", suggestion,
             help_text=f"strict JSON: {_short(suggestion)}" if suggestion else "write strict JSON in double quotes",
@@ -724,107 +724,12 @@ def _bad_cap(value: Any, span: Span) -> Fault | None:
 
 
 def nearest_option(word: str, mask: int) -> str | None:
-    """The option that a word is most likely a slip for, among those of the given versions; None where none is near.
-
-    Near means a slip of the hand: a few letters wrong, missing, doubled or swapped, other case, a plural, a dash.
-    """
-    if len(word) > _LONGEST_NAME or len(word) < 5 or not word.startswith("-"):
-        return None
-    import difflib
-
+    """The option that a word is most likely a slip for, among those of the given versions; None where none is near."""
     strings = flag_table().strings
-    names = [
-        name for name, owners in strings.items() if name.startswith("--") and any(bits & mask for _, bits in owners)
-    ]
-    lowered = "--" + word.lower().lstrip("-").rstrip("-:").partition(":")[0]
-    squeezed = lowered.replace("-", "")
-    for name in names:
-        if name == lowered or name.replace("-", "") == squeezed:
-            return name
-    for name in difflib.get_close_matches(lowered, names, 3, 0.82):
-        # `--max-model-length`: the right word, written out or in the plural.
-        if lowered.startswith(name) and len(lowered) - len(name) <= 3:
-            return name
-        if _distance(lowered, name, 3) <= (1 if len(name) < 9 else 2 if len(name) < 16 else 3):
-            return name
-    return None
-
-
-def _distance(left: str, right: str, limit: int) -> int:
-    """How many letters must be changed, added, dropped or swapped with their neighbour; at most `limit` + 1."""
-    if abs(len(left) - len(right)) > limit:
-        return limit + 1
-    before_last: list[int] = []
-    last = list(range(len(right) + 1))
-    for row, letter in enumerate(left, start=1):
-        line = [row]
-        for column, other in enumerate(right, start=1):
-            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
-                cost = min(cost, before_last[column - 2] + 1)
-            line.append(cost)
-        before_last, last = last, line
-    return min(last[-1], limit + 1)
-
-
-def repair_json(text: str) -> str | None:
-    """JSON whose double quotes were lost, with the quotes put back; None where more than one text may have been meant.
-
-    A bare word that is a number or one of `true`, `false`, `null` stays as it is.
-    """
-    if len(text) > 4096 or text.count("{") > 64:
-        return None
-    pieces: list[str] = []
-    expect_key: list[bool] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character in "{[":
-            expect_key.append(character == "{")
-            pieces.append(character)
-        elif character in "}]":
-            if expect_key:
-                expect_key.pop()
-            pieces.append(character)
-        elif character in ",:":
-            pieces.append(character + " ")
-        elif not character.isspace():
-            end = position
-            while end < len(text) and text[end] not in "{}[],:":
-                end += 1
-            word = text[position:end].strip()
-            is_key = text[end : end + 1] == ":"
-            if not word or '"' in word or "'" in word or "\\" in word or (is_key and not _is_key(word)):
-                return None
-            pieces.append(f'"{word}"' if is_key or load_json(word)[1] else word)
-            position = end
-            continue
-        position += 1
-    repaired = "".join(pieces)
-    data, failed = load_json(repaired)
-    return repaired if not failed and isinstance(data, dict) else None
-
-
-def _is_key(word: str) -> bool:
-    return word.replace("_", "").replace("-", "").replace(".", "").isalnum()
-
-
-def _lenient_json(text: str) -> str | None:
-    """What a text that is almost JSON was meant to be: single quotes, Python's words, a trailing comma."""
-    if not text.lstrip().startswith("{") or len(text) > 4096:
-        return None
-    import json
-
-    from servelint.formats.json import plain, read_json
-
-    document = read_json(text)
-    if document.root is None or document.root.kind != "object" or len(document.problems) > 20:
-        return None
-    try:
-        meant = json.dumps(plain(document.root), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return None
-    return None if load_json(meant)[1] or meant == "{}" else meant
+    return nearest_name(
+        word,
+        (name for name, owners in strings.items() if name.startswith("--") and any(bits & mask for _, bits in owners)),
+    )
 
 
 def _unquoted(text: str) -> str | None:

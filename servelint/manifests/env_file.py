@@ -11,6 +11,7 @@ from servelint.formats.env_file import EnvEntry, EnvFile, append_line, read_env,
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
 from servelint.records import record
 from servelint.text import Edit, Span
+from servelint.text.distance import edit_distance
 
 if TYPE_CHECKING:
     from servelint.files.context import Context
@@ -169,25 +170,6 @@ def near_launcher_name(name: str) -> str | None:
         if distance <= allowed and (best is None or distance < best[0]):
             best = distance, candidate
     return best[1] if best else None
-
-
-def edit_distance(left: str, right: str, limit: int) -> int:
-    """How many letters must be added, dropped, changed or swapped with their neighbour; `limit + 1` for more."""
-    if abs(len(left) - len(right)) > limit:
-        return limit + 1
-    before: list[int] = []
-    above = list(range(len(right) + 1))
-    for row, letter in enumerate(left, start=1):
-        current = [row]
-        for column, other in enumerate(right, start=1):
-            cost = min(above[column] + 1, current[column - 1] + 1, above[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
-                cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
-        if min(current) > limit:
-            return limit + 1
-        before, above = above, current
-    return min(above[-1], limit + 1)
 
 
 # Who reads the file.

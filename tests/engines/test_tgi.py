@@ -16,7 +16,6 @@ from servelint.files.context import Context
 from servelint.manifests.env_file import (
     consumers,
     dialect_of,
-    edit_distance,
     near_launcher_name,
     read,
     read_env_manifest,
@@ -24,6 +23,7 @@ from servelint.manifests.env_file import (
 from servelint.manifests.serving import Argument, NoWriter, Refusal, Serving, Setting
 from servelint.models.identity import UNKNOWN, Identity, Token
 from servelint.text import Source, Span, apply_edits, verbatim
+from servelint.text.distance import edit_distance
 from tests.conftest import read_rows
 
 IMAGE = "ghcr.io/huggingface/text-generation-inference"

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from servelint.engines.meant_json import repair_json
 from servelint.engines.reading import Fault, Reading
 from servelint.engines.vllm import model_of, read_vllm
-from servelint.engines.vllm_faults import nearest_option, repair_json
+from servelint.engines.vllm_faults import nearest_option
 from servelint.files.context import Context
 from servelint.manifests.serving import Argument, NoWriter, Serving, Setting
 from servelint.models.identity import UNKNOWN, Identity, Token

@@ -1,4 +1,4 @@
-"""The table of vLLM's options: rebuilt from the introspection, and whole."""
+"""The tables of options: rebuilt from the introspections, and whole."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from servelint.data import data_folder
-from servelint.data.import_flags import main, ranges, render, table
+from servelint.data.flags.__main__ import TABLES, main
+from servelint.data.flags.writing import ranges, render
 from servelint.engines.vllm_arguments import flag_table
 
 
-def test_is_what_the_introspection_gives(shared: Path) -> None:
-    found = json.loads((shared / "facts" / "vllm-serve-args.json").read_text(encoding="utf-8"))
-    written = (data_folder() / "rules" / "engines" / "vllm.json").read_text(encoding="utf-8")
-    assert render(table(found)) == written
+@pytest.mark.parametrize(
+    ("engine", "facts"),
+    [("vllm", "vllm-serve-args.json"), ("sglang", "sglang-args.json"), ("llama.cpp", "llamacpp-args.json")],
+)
+def test_is_what_the_introspection_gives(shared: Path, engine: str, facts: str) -> None:
+    name, make = TABLES[engine]
+    found = json.loads((shared / "facts" / facts).read_text(encoding="utf-8"))
+    written = (data_folder() / "rules" / "engines" / name).read_text(encoding="utf-8")
+    assert render(make(found)) == written
 
 
 def test_knows_every_option_string_in_every_version(shared: Path) -> None:
@@ -46,7 +52,7 @@ def test_ranges(seen: list[str], text: str) -> None:
 
 def test_command(tmp_path: Path, shared: Path) -> None:
     output = tmp_path / "out.json"
-    assert main([str(shared / "facts" / "vllm-serve-args.json"), str(output)]) == 0
+    assert main(["vllm", str(shared / "facts" / "vllm-serve-args.json"), str(output)]) == 0
     assert json.loads(output.read_text(encoding="utf-8"))["versions"]
     assert main([]) == 2
 

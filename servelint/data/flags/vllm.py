@@ -1,6 +1,4 @@
-"""Rebuild `rules/engines/vllm.json` from an introspection of vLLM's own argument parser.
-
-    python -m servelint.data.import_flags vllm-serve-args.json [rules/engines/vllm.json]
+"""The table of vLLM's flags, from an introspection of its own argument parser.
 
 The introspection holds one entry a flag as the newest version that has it registers it, and the versions in which each
 option string was found. What it cannot tell, since argparse only shows a wrapper function, is named here by hand.
@@ -8,13 +6,10 @@ option string was found. What it cannot tell, since argparse only shows a wrappe
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from servelint.data import data_folder
+from servelint.data.flags.writing import ranges
 
 # Fields of vLLM's config classes that are "a number or None" or "a dict or None": the introspection sees only the
 # wrapper `optional_type`. Read in vllm/engine/arg_utils.py and vllm/config/*.py; what was not read stays a text.
@@ -56,17 +51,6 @@ _KINDS: Mapping[str, str] = {
 }
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Read the introspection named first, write the table (to the second path, else to its place in the data)."""
-    if not 1 <= len(arguments) <= 2:
-        sys.stderr.write("usage: import_flags INTROSPECTION.json [OUTPUT.json]\n")
-        return 2
-    found = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    output = Path(arguments[1]) if len(arguments) == 2 else data_folder() / "rules" / "engines" / "vllm.json"
-    output.write_text(render(table(found)), encoding="utf-8")
-    return 0
-
-
 def table(found: Mapping[str, Any]) -> dict[str, Any]:
     """The compact table: provenance, the versions looked at, and one entry a flag."""
     versions: list[str] = found["versions"]
@@ -78,7 +62,7 @@ def table(found: Mapping[str, Any]) -> dict[str, Any]:
         if not entry["flag"].startswith("<positional")
     ]
     return {
-        "about": "The command line of `vllm serve` by version. Written by servelint/data/import_flags.py.",
+        "about": "The command line of `vllm serve` by version. Written by servelint/data/flags.",
         "source": "argparse introspection of make_arg_parser in vLLM's source distributions on PyPI, without a GPU",
         "reading": (
             "'A..B' means found in every version looked at from A to B, both included; nothing behind the dots means "
@@ -160,30 +144,3 @@ def _kind(entry: Mapping[str, Any]) -> str:
             return OPTIONAL_KINDS[entry["flag"]]
         return "optional-text" if entry["type"] != "int" else "integer"
     return _KINDS.get(raw, "text")
-
-
-def ranges(seen: Iterable[str], versions: Sequence[str]) -> str:
-    """The versions as ranges of neighbours: `0.4.3..0.16.0,0.33.0..`."""
-    marks = set(seen)
-    parts: list[str] = []
-    start: str | None = None
-    for index, version in enumerate(versions):
-        if version in marks and start is None:
-            start = version
-        if start is not None and (index + 1 == len(versions) or versions[index + 1] not in marks):
-            parts.append(f"{start}.." if index + 1 == len(versions) else f"{start}..{version}")
-            start = None
-    return ",".join(parts)
-
-
-def render(document: Mapping[str, Any]) -> str:
-    """JSON with one line a flag, so that a change of one flag is a change of one line."""
-    head = {key: value for key, value in document.items() if key != "flags"}
-    lines = [json.dumps(head, ensure_ascii=False)[:-1] + ', "flags": [']
-    rows = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in document["flags"]]
-    lines += [row + "," for row in rows[:-1]] + rows[-1:]
-    return "\n".join(lines) + "\n]}\n"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
