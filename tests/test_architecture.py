@@ -21,7 +21,12 @@ KNOWS = {
     "report": {"text", "manifests", "models", "engines", "checks", "fixing"},
 }
 # The Modelfile is Ollama's own form, and some of vLLM's options hold JSON: only they can say what is wrong in there.
-OWN_FORMS = {("ollama.py", "formats"), ("vllm.py", "formats"), ("vllm_faults.py", "formats")}
+OWN_FORMS = {
+    ("ollama.py", "formats"),
+    ("vllm.py", "formats"),
+    ("meant_json.py", "formats"),
+    ("sglang_arguments.py", "formats"),
+}
 
 
 def imported(package: str) -> set[tuple[str, str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
+from servelint.checks.caps import is_benchmark
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Fix, Related, Severity
 from servelint.checks.policy import Policy
@@ -31,6 +33,12 @@ _RULES: dict[str, tuple[str, Severity]] = {
     "cap-name": ("SL205", "error"),
     "custom-file-drops-ids": ("SL115", "warning"),
     "ignores-list": ("SL118", "warning"),
+    "bans-end": ("SL112", "error"),
+    "no-terminator": ("SL114", "error"),
+    "unbounded": ("SL206", "warning"),
+    "list-in-one": ("SL108", "error"),
+    "text-stripped": ("SL109", "warning"),
+    "emptied": ("SL104", "error"),
 }
 
 
@@ -54,8 +62,12 @@ def _finding(deployment: Deployment, fault: Fault) -> Finding | None:
     if fault.sort == "unknown-option" and not fault.certain and fault.suggestion is None:
         # Newer than the table, or of a private build: what is near nothing known is nobody's typing error.
         return None
-    if not fault.certain and severity == "error":
+    if fault.severity in ("note", "warning", "error"):
+        severity = cast("Severity", fault.severity)
+    elif not fault.certain and severity == "error":
         severity = "warning"
+    if rule in _NOT_IN_BENCHMARKS and is_benchmark(deployment.serving.path):
+        return None
     serving = deployment.serving
     related = tuple(Related(serving.path, span, text) for span, text in fault.related)
     help_text = fault.help or (f"did you mean {fault.suggestion}?" if fault.suggestion else "")
@@ -137,6 +149,8 @@ def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str)
         return meant
 
 
+# What is meant in a file that measures and does not serve.
+_NOT_IN_BENCHMARKS = frozenset({"SL112", "SL206"})
 _MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes"})
 
 _PROBLEM_HELP = {

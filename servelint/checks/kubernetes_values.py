@@ -9,7 +9,8 @@ from servelint.checks.finding import Finding
 from servelint.checks.policy import Policy
 from servelint.checks.repairs import excerpt, repair
 from servelint.formats.yaml import Node
-from servelint.manifests.kubernetes import YamlWriter, strings_wanted
+from servelint.manifests.kubernetes import strings_wanted
+from servelint.manifests.yaml_writer import YamlWriter
 
 
 def check_strings(deployment: Deployment, policy: Policy) -> Iterator[Finding]:

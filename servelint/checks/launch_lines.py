@@ -73,7 +73,7 @@ def _flag_command_behind(command: Command, script: Script, text: str) -> Command
         if other.span.start < command.span.end or not other.words:
             continue
         program = other.words[0].text
-        if program is None or not program.startswith("--"):
+        if program is None or not (program.startswith("--") or (program[:1] == "-" and program[1:2].isalpha())):
             return None
         between = text[command.span.end : other.span.start]
         lines = [line.strip() for line in between.replace("\r\n", "\n").split("\n")]

@@ -49,6 +49,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "gguf": ("gguf_values",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "compose": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
 }
 

@@ -118,7 +118,8 @@ def check_missing_document_terminator(deployment: Deployment, policy: Policy) ->
     """SL102: the second terminator, where the first is set by hand."""
     identity, serving = deployment.identity, deployment.serving
     stops = _stops(deployment)
-    if not stops or not identity.generates_chat:
+    if not stops or not identity.generates_chat or deployment.reading.facts.get("texts_stripped"):
+        # Where the text of a special token is never written, a second one helps no more than the first.
         return
     values = meant_texts(deployment)
     if not any(token.text in values for token in identity.turn):
@@ -262,7 +263,8 @@ def _is_ordinary(value: str) -> bool:
 
 
 def _stops(deployment: Deployment) -> tuple[Setting, ...]:
-    return deployment.serving.named("stop")
+    stops: tuple[Setting, ...] = deployment.reading.facts.get("stops", ())
+    return deployment.serving.named("stop") or stops
 
 
 def span_of_stops(deployment: Deployment) -> Span:

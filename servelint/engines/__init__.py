@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from servelint.models.identity import Identity
 
 
+# Engines whose reading looks at the model's own files.
+_READS_FILES = frozenset({"vllm", "tgi", "sglang", "llama.cpp"})
+
+
 def with_model(serving: Serving, context: Context) -> Serving:
     """The serving with its model filled in, where only the engine's own parser can tell which words name it.
 
@@ -25,7 +29,7 @@ def with_model(serving: Serving, context: Context) -> Serving:
 def _with_folder(serving: Serving, context: Context) -> Serving:
     """The serving with the model's own files, where they lie within reach."""
     model = serving.model
-    if serving.engine not in ("vllm", "tgi") or model is None or not model.value or "folder" in serving.facts:
+    if serving.engine not in _READS_FILES or model is None or not model.value or "folder" in serving.facts:
         return serving
     from servelint.models.location import gguf_beside, locate
     from servelint.records import replace
@@ -58,6 +62,14 @@ def _with_named_model(serving: Serving, context: Context) -> Serving:
         from servelint.engines import tgi
 
         model = tgi.model_of(serving)
+    elif serving.engine == "sglang":
+        from servelint.engines import sglang
+
+        model = sglang.model_of(serving, context)
+    elif serving.engine == "llama.cpp":
+        from servelint.engines import llamacpp_server
+
+        model = llamacpp_server.model_of(serving)
     else:
         return serving
     return serving if model is None else replace(serving, model=model)
@@ -88,6 +100,15 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
             from servelint.engines.tgi import read_tgi
 
             return with_published_ids(serving, identity, read_tgi(serving, identity))
+        case "sglang":
+            from servelint.engines.published import with_published_ids
+            from servelint.engines.sglang import read_sglang
+
+            return with_published_ids(serving, identity, read_sglang(serving, identity, context))
+        case "llama.cpp":
+            from servelint.engines.llamacpp_server import read_server
+
+            return read_server(serving, identity, context)
     from servelint.engines.reading import Reading, StopSet
 
     if serving.kind in ("chat-template", "adapter-config"):

@@ -41,21 +41,32 @@ def end_id(vocabulary: Vocabulary) -> tuple[int | None, str]:
     return default_end(vocabulary), f"llama.cpp's default for {vocabulary.model or 'this kind of'} vocabularies"
 
 
-def read_llamacpp(serving: Serving) -> Reading:
-    """A GGUF as llama.cpp's server loads it; a build older than b3818 ends at the file's own ids alone."""
-    vocabulary: Vocabulary = serving.facts["vocabulary"]
-    ids: list[StopId] = []
+def read_vocabulary_ends(
+    vocabulary: Vocabulary, version: str | None, path: str | None = None
+) -> tuple[list[tuple[str, StopId]], tuple[str, ...]]:
+    """The ends that a file's keys name, by the name of the key, and the tokens that end generation by their text.
+
+    A build older than b3818 ends at the file's own ids alone.
+    """
+    ids: list[tuple[str, StopId]] = []
     number, origin = end_id(vocabulary)
     if number is not None:
-        ids.append(StopId(number, origin, vocabulary.text(number), path=serving.path))
+        ids.append(("eos", StopId(number, origin, vocabulary.text(number), path=path)))
     for name in ("eot", "eom"):
         entry = vocabulary.entry(name)
         if entry is not None and entry.sort == "u32" and entry.value != number:
-            ids.append(StopId(int(entry.value), entry.key, vocabulary.text(int(entry.value)), path=serving.path))
-    version = serving.version.value if serving.version is not None else None
+            ids.append((name, StopId(int(entry.value), entry.key, vocabulary.text(int(entry.value)), path=path)))
     listed = [text for text in ends_by_text(()) if vocabulary.find(text) is not None]
     tokens = tuple(text for text in ends_by_text(listed) if text in listed)
-    if version is not None and at_least(version, load(_TABLE)["ends_by_text"]["since"]) is False:
+    if at_least(version, load(_TABLE)["ends_by_text"]["since"]) is False:
         tokens = ()
+    return ids, tokens
+
+
+def read_llamacpp(serving: Serving) -> Reading:
+    """A GGUF as llama.cpp's server loads it."""
+    vocabulary: Vocabulary = serving.facts["vocabulary"]
+    version = serving.version.value if serving.version is not None else None
+    ids, tokens = read_vocabulary_ends(vocabulary, version, serving.path)
     unknown = () if vocabulary.size is not None else ("the vocabulary could not be read",)
-    return Reading(StopSet(ids=tuple(ids), tokens=tokens, unknown=unknown))
+    return Reading(StopSet(ids=tuple(stop for _, stop in ids), tokens=tokens, unknown=unknown))

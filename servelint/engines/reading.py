@@ -95,8 +95,10 @@ class Fault:
     """What an engine's own parser, or its start-up, says against a setting.
 
     `sort`: `unknown-option`, `invalid-value`, `deprecated`, `removed`, `not-split`, `lost-quotes`, `literal-quotes`,
-    `inert`, `conflict`, `shadowed`, `fatal`. `message` says what was seen and what the engine does about it,
-    `suggestion` is the nearest known name or the right form. `certain` is False where another version may take it.
+    `inert`, `conflict`, `shadowed`, `fatal`, `bans-end`, `no-terminator`, `unbounded`, `list-in-one`, `text-stripped`,
+    `emptied`, and others that `checks/faults.py` lists. `message` says what was seen and what the engine does about it,
+    `suggestion` is the nearest known name or the right form. `certain` is False where another version may take it;
+    `severity` is set where it is not the one that goes with the sort.
     """
 
     sort: str
@@ -109,6 +111,7 @@ class Fault:
     why: str = ""
     help: str = ""
     path: str | None = None
+    severity: str | None = None
 
 
 @record

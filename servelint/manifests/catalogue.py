@@ -51,7 +51,7 @@ _NOT_ENV_FILES = (
     ".rs", ".envrc", ".j2", ".tmpl", ".tpl",
 )  # fmt: skip
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
-_ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"ollama")
+_ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"llama", b"sglang", b".gguf")
 _KUBERNETES_MARKERS = (
     b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
 )  # fmt: skip
@@ -132,6 +132,14 @@ def _is_kubernetes(data: bytes) -> bool:
     return b"apiVersion" in data and b"kind" in data and any(marker in data for marker in _KUBERNETES_MARKERS)
 
 
+def _is_compose(data: bytes) -> bool:
+    return b"services" in data and _names_engine(data)
+
+
+def _names_engine(data: bytes) -> bool:
+    return any(marker in data for marker in _ENGINE_MARKERS)
+
+
 def _always(_: bytes) -> bool:
     return True
 
@@ -197,10 +205,15 @@ KINDS: tuple[Kind, ...] = (
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_kubernetes,
         ("yaml", "yml"),
     ),
+    Kind(
+        "compose", "Docker Compose file", "servelint.manifests.compose:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_compose, ("yaml", "yml"),
+    ),
 )  # fmt: skip
 
 _OF_A_NAMELESS_TEXT: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("kubernetes", _is_kubernetes),
+    ("compose", lambda data: data.startswith(b"services:") or b"\nservices:" in data),
     ("generation-config", _is_loose_generation_config),
     ("launch-script", lambda data: data.startswith(b"#!") and _is_shell(data)),
     ("modelfile", lambda data: b"FROM" in data.upper()),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from servelint.files.context import Context
 from servelint.formats.yaml import (
     Node,
     YamlFile,
-    YamlRefusal,
     embedded,
     embedded_late,
     get,
@@ -17,12 +15,11 @@ from servelint.formats.yaml import (
     read_yaml,
     scalar_type,
 )
-from servelint.formats.yaml_edit import replace_scalar, split_item
-from servelint.manifests.launchers import Launch, engine_of_image, known_image, recognise, takes_arguments
-from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
-from servelint.manifests.versions import version_of_image
+from servelint.manifests.containers import SHELLS, servings_of_container, version_setting
+from servelint.manifests.serving import Argument, Manifest, Serving, Setting
+from servelint.manifests.yaml_writer import YamlWriter
 from servelint.records import record, replace
-from servelint.text import Edit, Embedded, Source
+from servelint.text import Embedded, Source
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
@@ -37,7 +34,6 @@ _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
 }
 _RUNTIME_KINDS = frozenset({"ServingRuntime", "ClusterServingRuntime"})
-_SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 
 
 @record
@@ -49,35 +45,6 @@ class Place:
     document: Node
     storage_uri: Node | None = None
     model_format: str | None = None
-
-
-class YamlWriter:
-    """Edits scalars and list items of one YAML file in their own style."""
-
-    def __init__(self, file: YamlFile) -> None:
-        self._file = file
-
-    def add(self, name: str, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
-        """Refuse: the servers read here take their end ids from the model's own files."""
-        return Refusal("no flag of this server sets what ends generation; it reads the model's own files")
-
-    def replace(self, setting: Setting, values: Sequence[Any]) -> tuple[Edit, ...] | Refusal:
-        """Put another text in the place of a scalar."""
-        if len(values) != 1 or not isinstance(setting.data, Node):
-            return Refusal("only one value can stand there")
-        return _answer(replace_scalar(self._file, setting.data, str(values[0])))
-
-    def quote(self, node: Node) -> tuple[Edit, ...] | Refusal:
-        """Make a string of a scalar that YAML reads as something else."""
-        return _answer(replace_scalar(self._file, node, node.text))
-
-    def split(self, node: Node, texts: Sequence[str]) -> tuple[Edit, ...] | Refusal:
-        """Make several list items of one."""
-        return _answer(split_item(self._file, node, list(texts)))
-
-
-def _answer(answer: tuple[Edit, ...] | YamlRefusal) -> tuple[Edit, ...] | Refusal:
-    return Refusal(answer.reason) if isinstance(answer, YamlRefusal) else answer
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
@@ -167,56 +134,25 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter) -> It
         span = (place.storage_uri or _key_of(place.document, container) or container).span
     hidden = ["some variables come from a ConfigMap or Secret"] if open_environment else []
     base = Serving(
-        path, span, "kubernetes", "", writer, _version(image), image, None, None, (), tuple(environment.values()),
-        tuple(hidden),
+        path, span, "kubernetes", "", writer, version_setting(image), image, None, None, (),
+        tuple(environment.values()), tuple(hidden),
         {"document": file, "container": container, "place": place.kind, "storage_uri": _storage(place.storage_uri)},
     )  # fmt: skip
-    launch = _launch_of_image(image, place)
-    if command and (command[0].text is not None or launch is None):
-        yield from _from_command(base, [*command, *args])
-        return
-    if command:
-        # What runs is not known, but the container is still the engine's.
-        yield replace(base, engine=launch[0] if launch else "", facts={**base.facts, "launcher": None})
-        return
-    if launch is None:
-        # An image of a house's own may carry the engine as its entry point, or an `args` that names it.
-        yield from _from_command(base, args)
-        return
-    engine, launcher = launch
-    if launcher == "image" and not takes_arguments(_known_image(image), args):
-        yield from _from_command(base, args)
-        return
-    words = tuple(_literal(word) for word in args)
-    yield replace(base, engine=engine, arguments=words, facts={**base.facts, "launcher": launcher})
+    first = next(iter((*command, *args)), None)
+    if first is None or (first.text or "").rsplit("/", 1)[-1] not in SHELLS:
+        # A shell fills `${NAME}` in itself; anything else gets it as it is.
+        command, args = [_literal(word) for word in command], [_literal(word) for word in args]
+    yield from servings_of_container(base, command or None, args, _launch_of_format(image, place))
 
 
-def _launch_of_image(image: Setting | None, place: Place) -> tuple[str, str] | None:
-    if image is not None:
-        name = _known_image(image)
-        return engine_of_image(name) if name else None
-    if place.model_format is not None and place.model_format.lower() in ("huggingface", "vllm"):
-        return "vllm", "kserve" if place.model_format.lower() == "huggingface" else "module"
-    return None
-
-
-def _known_image(image: Setting | None) -> str | None:
-    """The image, or as much of it as its repository takes where a slot stands in it (`vllm/vllm-openai:${TAG}`)."""
-    if image is None:
+def _launch_of_format(image: Setting | None, place: Place) -> tuple[str, str] | None:
+    """What the runtime of a KServe model format starts, where no image says it."""
+    if image is not None or place.model_format is None:
         return None
-    return image.value if image.value is not None else known_image(str(image.data or ""), False)
-
-
-def _from_command(base: Serving, words: list[Argument]) -> Iterator[Serving]:
-    if not words or words[0].text is None:
-        return
-    program = words[0].text.rsplit("/", 1)[-1]
-    if program in _SHELLS:
-        yield from _from_shell(base, words)
-        return
-    launch = recognise([_literal(word) for word in words])
-    if launch is not None:
-        yield _with_launch(base, launch)
+    form = place.model_format.lower()
+    if form not in ("huggingface", "vllm"):
+        return None
+    return "vllm", "kserve" if form == "huggingface" else "module"
 
 
 def _literal(word: Argument) -> Argument:
@@ -248,81 +184,6 @@ def _blank_start(text: str) -> int | None:
     return None
 
 
-def _with_launch(base: Serving, launch: Launch) -> Serving:
-    facts = {**base.facts, "launcher": launch.launcher}
-    return replace(base, engine=launch.engine, arguments=launch.arguments, facts=facts)
-
-
-def _from_shell(base: Serving, words: list[Argument]) -> Iterator[Serving]:
-    """`sh -c "script" $0 $1 …`: the script is read as a shell reads it, and its places are mapped back."""
-    from servelint.formats.shell import read_script
-    from servelint.manifests.launch_script import CONDITIONAL, argument_of
-
-    index = _script_index(words)
-    if index is None:
-        return
-    script_word = words[index]
-    if script_word.text is None:
-        return
-    rest = [word.text for word in words[index + 1 :]]
-    known = all(text is not None for text in rest) and all(word.count == 1 for word in words[index + 1 :])
-    arguments = [text for text in rest[1:] if text is not None] if known else None
-    outside = {setting.name: setting.value for setting in base.environment if setting.value is not None}
-    inner = script_word.inner or _whole(script_word)
-    script = read_script(script_word.text, None, arguments, (rest[0] if rest else "sh") if known else None, outside)
-    for command in script.commands:
-        launch = recognise([_mapped(argument_of(word), inner) for word in command.words])
-        if launch is None:
-            continue
-        environment = dict.fromkeys(setting.name for setting in base.environment)
-        settings = {setting.name: setting for setting in base.environment}
-        for assignment in command.assignments:
-            value = assignment.value
-            settings[assignment.name] = Setting(
-                assignment.name, value.text, inner.host_span(value.span), inner.host_span(assignment.span),
-                f"environment {assignment.name}", reason=value.reason,
-            )  # fmt: skip
-        hidden = base.hidden
-        if command.condition:
-            hidden = (*hidden, CONDITIONAL)
-        facts = {
-            **base.facts, "launcher": launch.launcher, "script": script, "command": command, "inner": inner,
-            "text": script_word.text,
-        }  # fmt: skip
-        yield replace(
-            base, span=inner.host_span(command.span), engine=launch.engine, arguments=launch.arguments, facts=facts,
-            environment=tuple(settings[name] for name in {**environment, **settings}), hidden=hidden,
-        )  # fmt: skip
-
-
-def _script_index(words: Sequence[Argument]) -> int | None:
-    """Which word is the script of `sh -c script`; None for a shell that runs a file, or reads its input."""
-    index = 1
-    while index < len(words):
-        text = words[index].text
-        if text is None or text[:1] not in ("-", "+") or len(text) == 1:
-            return None
-        if not text.startswith("--") and "c" in text[1:]:
-            index += 1
-            # `-c` takes no value of its own: options may still stand between it and the script.
-            while index < len(words) and (words[index].text or "")[:1] in ("-", "+") and words[index].text != "-":
-                index += 2 if (words[index].text or "").endswith("o") and words[index].text != "--" else 1
-            return index if index < len(words) else None
-        index += 2 if text in ("--rcfile", "--init-file") or (not text.startswith("--") and text.endswith("o")) else 1
-    return None
-
-
-def _whole(word: Argument) -> Embedded:
-    """A map for a word without one: everything stands where the word stands."""
-    text = word.text or ""
-    return Embedded(text, [word.span.start] * len(text) + [word.span.end], None, "the script cannot be edited here")
-
-
-def _mapped(argument: Argument, inner: Embedded) -> Argument:
-    own = argument.inner.within(inner) if argument.inner is not None else None
-    return replace(argument, span=inner.host_span(argument.span), inner=own, form="string")
-
-
 def _key_of(document: Node, value: Node) -> Node | None:
     key: Node
     stack = [document]
@@ -347,13 +208,6 @@ def _image(node: Node | None) -> Setting | None:
     if not starts:
         return Setting("image", text, node.span, node.span, "image")
     return Setting("image", None, node.span, node.span, "image", data=text[: min(starts)], reason="templated")
-
-
-def _version(image: Setting | None) -> Setting | None:
-    if image is None or image.value is None:
-        return None
-    tag = version_of_image(image.value)
-    return None if tag is None else Setting("version", tag, image.span, image.whole, "image tag")
 
 
 def _storage(node: Node | None) -> Setting | None:

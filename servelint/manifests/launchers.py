@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from servelint.manifests.images import known_image
 from servelint.manifests.serving import Argument, Setting
 from servelint.records import record
 from servelint.text import Span
@@ -13,6 +14,10 @@ VLLM_MODULES = (
     "vllm.entrypoints.api_server",
     "vllm.entrypoints.launchers.api_server.entry",
 )
+
+SGLANG_MODULES = ("sglang.launch_server", "sglang.srt.server")
+# llama.cpp's server, as it is built and as distributions rename it.
+_LLAMA_SERVERS = frozenset({"llama-server", "llama-server.exe", "llama.cpp-server", "llamacpp-server", "llama_server"})
 
 # Programs that run what follows them; of their options, those that take the next word as their value.
 _RUNNERS: dict[str, frozenset[str]] = {
@@ -46,16 +51,28 @@ _SHORT_SWITCHES = frozenset("ditPq")
 class Launch:
     """An engine's launch as the words say it.
 
-    `launcher` is how it is started: `serve` (`vllm serve`), `module` (`python -m …`), `image` (a container image's own
-    entry point gets the words), `launcher` (`text-generation-launcher`), `kserve` (KServe's Hugging Face server).
-    `arguments` are what the engine's program gets; of `vllm serve` they begin with `serve`.
+    `launcher` is how it is started: `serve` (`vllm serve`, `sglang serve`), `module` (`python -m …`), `image` (a
+    container image's own entry point gets the words), `launcher` (a program of the engine's own:
+    `text-generation-launcher`, `llama-server`), `kserve` (KServe's Hugging Face server). `arguments` are what the
+    engine's program gets; of `vllm serve` and `sglang serve` they begin with `serve`.
     """
 
     engine: str
     launcher: str
     arguments: tuple[Argument, ...]
     name: Span
-    image: Setting | None = None
+
+
+@record
+class ContainerRun:
+    """A `docker run` as its words say it: the image, what takes its entry point's place, and what the program gets.
+
+    `entry_point` is None where the image's own gets the words; empty where it is taken away.
+    """
+
+    image: Setting
+    entry_point: tuple[Argument, ...] | None
+    words: tuple[Argument, ...]
     environment: tuple[Setting, ...] = ()
     env_files: tuple[Argument, ...] = ()
 
@@ -65,67 +82,19 @@ def base_name(program: str) -> str:
     return program.rsplit("/", 1)[-1]
 
 
-def engine_of_image(image: str) -> tuple[str, str] | None:
-    """The engine that a container image starts, and how: `("vllm", "image")`; None for any other image.
-
-    Judged by the repository's last parts; a mirror's host or a house prefix before them does not matter.
-    """
-    repository = image.rsplit("@", 1)[0]
-    tail = repository.rsplit("/", 1)[-1]
-    name = tail.split(":", 1)[0].lower()
-    folder = repository[: -len(tail)].rstrip("/").rsplit("/", 1)[-1].lower()
-    if name in ("vllm-openai", "vllm-openai-rocm", "vllm-openai-cpu", "vllm-cpu", "vllm-cpu-release-repo", "vllm"):
-        return "vllm", "image"
-    if name.startswith("vllm-openai") or (folder in ("vllm", "vllm-project") and name.startswith("vllm")):
-        return "vllm", "image"
-    if "text-generation-inference" in name or name in ("tgi", "tgi-gaudi"):
-        return "tgi", "image"
-    if name.startswith("huggingfaceserver"):
-        return "vllm", "kserve"
-    return None
-
-
-def has_own_entry_point(image: str | None) -> bool:
-    """Whether an image surely starts the server itself, whatever words it gets.
-
-    vLLM's and TGI's own images do. Others that carry the engine (`rocm/vllm`, `nvcr.io/nvidia/vllm`) run the command
-    that they are given.
-    """
-    if image is None:
-        return False
-    name = image.rsplit("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0].lower()
-    return name.startswith("vllm-openai") or "text-generation-inference" in name
-
-
-def takes_arguments(image: str | None, words: Sequence[Argument]) -> bool:
-    """Whether the words behind an image are for the server: always in the engines' own images.
-
-    In others, which may run whatever command they get (`rocm/vllm bash`), only where they begin with an option.
-    """
-    return has_own_entry_point(image) or bool(words and (words[0].text or words[0].prefix).startswith("-"))
-
-
-def known_image(text: str, is_whole: bool) -> str | None:
-    """An image as far as its repository goes: `vllm/vllm-openai:` of `vllm/vllm-openai:$TAG`.
-
-    None where the beginning that is known may end within the repository's name.
-    """
-    return text if is_whole or ":" in text.rsplit("/", 1)[-1] or "@" in text else None
-
-
 def recognise(words: Sequence[Argument]) -> Launch | None:
     """The launch that these words make, None where they launch no engine that servelint knows.
 
-    The first word is the program. Runners (`uv run`, `poetry run`) and containers (`docker run … image …`) are looked
-    through; an unknown word where the program or the image should stand makes it None.
+    The first word is the program. Runners (`uv run`, `poetry run`) are looked through; an unknown word where the
+    program should stand makes it None.
     """
     launch = _recognise(words)
-    if launch is not None and any(_asks_for_help(word.text) for word in launch.arguments):
+    if launch is not None and any(asks_for_help(word.text) for word in launch.arguments):
         return None
     return launch
 
 
-def _asks_for_help(text: str | None) -> bool:
+def asks_for_help(text: str | None) -> bool:
     """Whether a word makes the program print something and end."""
     return text in ("--help", "-h", "--version") or (text is not None and text.startswith("--help="))
 
@@ -136,8 +105,6 @@ def _recognise(words: Sequence[Argument]) -> Launch | None:
         if not rest or rest[0].text is None:
             return None
         program = base_name(rest[0].text)
-        if program in _CONTAINER_PROGRAMS:
-            return _container_launch(rest)
         if program not in _RUNNERS:
             return _direct_launch(program, rest)
         rest = _behind_runner(program, rest)
@@ -146,15 +113,28 @@ def _recognise(words: Sequence[Argument]) -> Launch | None:
 
 def _direct_launch(program: str, words: list[Argument]) -> Launch | None:
     following = words[1:]
-    if program == "vllm":
+    if program in ("vllm", "sglang"):
         if following and following[0].text == "serve":
-            return Launch("vllm", "serve", tuple(following), words[0].span)
+            return Launch(program, "serve", tuple(following), words[0].span)
         return None
     if program == "text-generation-launcher":
         return Launch("tgi", "launcher", tuple(following), words[0].span)
+    if program in _LLAMA_SERVERS or (program == "server" and _is_llama_server(words[0].text or "", following)):
+        return Launch("llama.cpp", "launcher", tuple(following), words[0].span)
+    if program == "ollama":
+        if following and following[0].text in ("serve", "start"):
+            return Launch("ollama", "serve", tuple(following), words[0].span)
+        return None
     if program.startswith(("python", "pypy")):
         return _module_launch(words)
     return None
+
+
+def _is_llama_server(program: str, words: Sequence[Argument]) -> bool:
+    """Whether a program of the name that llama.cpp's server had until 2024 is that: by its folder, or by its model."""
+    if "llama" in program.lower():
+        return True
+    return any((word.text or word.prefix).lower().endswith(".gguf") for word in words)
 
 
 def _module_launch(words: list[Argument]) -> Launch | None:
@@ -176,6 +156,10 @@ def _module_launch(words: list[Argument]) -> Launch | None:
                 return Launch("vllm", "serve", following, words[place].span)
             if module == "huggingfaceserver":
                 return Launch("vllm", "kserve", following, words[place].span)
+            if module in SGLANG_MODULES:
+                return Launch("sglang", "module", following, words[place].span)
+            if module == "llama_cpp.server":
+                return Launch("llama-cpp-python", "module", following, words[place].span)
             return None
         if not text.startswith("-"):
             return None
@@ -197,7 +181,10 @@ def _behind_runner(program: str, words: list[Argument]) -> list[Argument]:
     return words[index:]
 
 
-def _container_launch(words: list[Argument]) -> Launch | None:
+def container_run(words: Sequence[Argument]) -> ContainerRun | None:
+    """The container that these words start, None where they start none: `docker run`, `podman run`, `nerdctl run`."""
+    if not words or words[0].text is None or base_name(words[0].text) not in _CONTAINER_PROGRAMS:
+        return None
     index = 1
     while index < len(words) and words[index].text not in ("run", "create"):
         # `docker container run` has one more word; `docker exec`, `docker build` launch no server from an image.
@@ -232,36 +219,19 @@ def _container_launch(words: list[Argument]) -> Launch | None:
     if index >= len(words):
         return None
     image = words[index]
-    repository = known_image(image.text if image.text is not None else image.prefix, image.text is not None)
-    if repository is None:
+    if known_image(image.text if image.text is not None else image.prefix, image.text is not None) is None:
         return None
-    following = words[index + 1 :]
-    setting = Setting("image", image.text, image.span, image.span, "image", reason=image.reason)
+    setting = Setting("image", image.text, image.span, image.span, "image", data=image.prefix, reason=image.reason)
+    replaced = None
     if has_entry_point:
         if entry_point is None or entry_point.text is None:
             return None
         # An empty one takes the image's away: the words behind the image are the whole command.
-        launch = recognise([entry_point, *following] if entry_point.text else following)
-        if launch is None:
-            return None
-    else:
-        engine = engine_of_image(repository)
-        if engine is None:
-            launch = recognise(following) if following else None
-            if launch is None:
-                return None
-        else:
-            launch = Launch(engine[0], engine[1], tuple(following), image.span)
-            if engine[1] == "image" and not takes_arguments(repository, following):
-                launch = recognise(following)
-                if launch is None:
-                    return None
-    return Launch(
-        launch.engine, launch.launcher, launch.arguments, launch.name, setting, tuple(environment), tuple(env_files)
-    )
+        replaced = (entry_point,) if entry_point.text else ()
+    return ContainerRun(setting, replaced, tuple(words[index + 1 :]), tuple(environment), tuple(env_files))
 
 
-def _container_option(words: list[Argument], index: int) -> tuple[str, Argument | None, int]:
+def _container_option(words: Sequence[Argument], index: int) -> tuple[str, Argument | None, int]:
     """An option of `docker run` at this place: its name, its value, and how many words it takes."""
     word = words[index]
     text = word.text if word.text is not None else word.prefix

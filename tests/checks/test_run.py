@@ -50,6 +50,9 @@ JUDGED: dict[str, list[str]] = {
     "modelfiles/52-Dolphin-Mistral.modelfile": ["SL306"],
     "modelfiles/53-Dolphin-Mixtral.modelfile": ["SL306"],
     "modelfiles/54-Dolphin-OpenOrca.modelfile": ["SL306"],
+    # TGI of the series whose answers end after 100 tokens, and an option under its old name.
+    "manifests/24-opea-project__GenAIExamples--compose_tgi.yaml": ["SL202"],
+    "manifests/28-opea-project__GenAIExamples--compose.yaml": ["SL202", "SL506"],
     # A chat model imported by path, without any stop.
     "modelfiles/37-Modelfile": ["SL101"],
     "modelfiles/42-Modelfile": ["SL101"],

@@ -7,29 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from servelint.formats.shell import read_script
-from servelint.manifests.launch_script import argument_of
-from servelint.manifests.launchers import (
-    Launch,
-    base_name,
-    engine_of_image,
-    has_own_entry_point,
-    known_image,
-    recognise,
-    takes_arguments,
-)
-from servelint.manifests.serving import Argument
+from servelint.manifests.containers import servings_of_words, word_argument
+from servelint.manifests.images import engine_of_image, has_own_entry_point, known_image, takes_arguments
+from servelint.manifests.launchers import base_name, recognise
+from servelint.manifests.serving import Argument, NoWriter, Serving
 from servelint.text import Span
 
 
 def words_of(line: str) -> list[Argument]:
     """The words of one line's first command, as the shell hands them over."""
     commands = read_script(line).commands
-    return [argument_of(word) for word in commands[0].words] if commands else []
+    return [word_argument(word) for word in commands[0].words] if commands else []
 
 
-def launch_of(line: str) -> Launch | None:
-    """The launch that a line's first command makes."""
-    return recognise(words_of(line))
+def launch_of(line: str) -> Serving | None:
+    """The serving that a line's first command makes."""
+    base = Serving("x.sh", Span(0, 0), "launch-script", "", NoWriter("a test"))
+    return next(servings_of_words(base, words_of(line)), None)
 
 
 VLLM_IMAGE = "vllm/vllm-openai:v0.11.2"
@@ -85,8 +79,8 @@ VLLM_IMAGE = "vllm/vllm-openai:v0.11.2"
 def test_launches(line: str, launcher: str, arguments: list[str]) -> None:
     launch = launch_of(line)
     assert launch is not None
-    assert launch.launcher == launcher
-    assert [word.text for word in launch.arguments] == arguments
+    assert launch.facts["launcher"] == launcher
+    assert [word.text for word in launch.arguments or ()] == arguments
 
 
 @pytest.mark.parametrize(
@@ -162,7 +156,7 @@ def test_variables_of_a_container(option: str, name: str, value: str | None) -> 
 def test_environment_files_of_a_container(option: str) -> None:
     launch = launch_of(f"docker run {option} {VLLM_IMAGE} --model m")
     assert launch is not None
-    assert [word.text for word in launch.env_files] == ["x.env"]
+    assert [word.text for word in launch.facts["env_files"]] == ["x.env"]
 
 
 def test_the_image_is_where_it_stands() -> None:

@@ -1,0 +1,435 @@
+"""What llama-server says against its command line and its variables, in words that help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from servelint.engines.llamacpp import ends_by_text
+from servelint.engines.llamacpp_arguments import (
+    Misfit,
+    ServerLine,
+    options_by_name,
+    options_by_variable,
+)
+from servelint.engines.llamacpp_overrides import Override
+from servelint.engines.meant_json import lenient_json, repair_json
+from servelint.engines.near_names import nearest_name
+from servelint.engines.reading import Fault, Option, StopSet
+from servelint.manifests.serving import Serving
+from servelint.models.identity import Identity
+from servelint.text.distance import edit_distance
+
+_ENDS = "The program prints `invalid argument` and ends."
+_LONGEST_SHOWN = 60
+# Options that people give to the server and that belong elsewhere, and what works instead.
+_EXPLAINED: dict[str, str] = {
+    "--stop": "the server's own stops are reverse prompts: one `-r TEXT` for each; requests send `stop`",
+    "--stop-strings": "the server's own stops are reverse prompts: one `-r TEXT` for each; requests send `stop`",
+    "--stop-words": "the server's own stops are reverse prompts: one `-r TEXT` for each; requests send `stop`",
+    "--stop-token-ids": "llama.cpp has no list of stop ids: --override-kv tokenizer.ggml.eot_token_id=int:ID adds one",
+    "--eos-token-id": "end ids come from the GGUF: --override-kv tokenizer.ggml.eos_token_id=int:ID sets another",
+    "--max-tokens": "the cap of an answer is -n (--n-predict), which a request may raise",
+    "--max-new-tokens": "the cap of an answer is -n (--n-predict), which a request may raise",
+    "--generation-config": "llama.cpp reads no generation_config.json; what ends generation is inside the GGUF",
+    "--override-generation-config": "llama.cpp reads no generation_config.json; sampling has flags of its own",
+    "--max-model-len": "the size of the context is -c (--ctx-size)",
+    "--context-length": "the size of the context is -c (--ctx-size)",
+    "--gpu-memory-utilization": "how many layers go to the GPU is -ngl (--n-gpu-layers)",
+    "--tensor-parallel-size": "how the model is split is -sm and -ts (--split-mode, --tensor-split)",
+}
+# Only the command-line chat and completion programs have these (measured on llama-server).
+_OF_OTHER_PROGRAMS = frozenset({"-cnv", "--conversation", "--in-prefix", "--in-suffix", "-i", "--interactive"})
+# Known to earlier builds, and what took their place in the build that the table is of.
+_FORMER: dict[str, str] = {
+    "--no-mmap": "--load-mode none", "--mlock": "--load-mode mlock", "-dio": "--load-mode dio",
+    "--direct-io": "--load-mode dio", "--mmap": "--load-mode mmap",
+}  # fmt: skip
+
+
+def faults_of(
+    serving: Serving,
+    identity: Identity,
+    variables: ServerLine,
+    words: ServerLine,
+    overrides: Sequence[Override],
+    stop_set: StopSet,
+) -> list[Fault]:
+    """Everything that is to be said, by place."""
+    faults = [fault for misfit in (*variables.misfits, *words.misfits) if (fault := _of_misfit(misfit)) is not None]
+    faults += _near_variables(serving)
+    faults += _shadowed(variables, words)
+    faults += _of_overrides(overrides, identity)
+    faults += _of_ends(identity, variables, words, stop_set)
+    faults += _of_length(identity, variables, words)
+    faults.sort(key=lambda fault: (fault.span.start, fault.span.end, fault.sort))
+    return faults
+
+
+def _shown(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _of_misfit(misfit: Misfit) -> Fault | None:
+    text = _shown(misfit.text)
+    if misfit.sort == "joined":
+        name, value = misfit.parts
+        shown = f"{name} and its value are one word to llama-server, which knows no such option: {text}"
+        return Fault(
+            "not-split", shown, misfit.span, json.dumps([name, value]), subject=name, why=_ENDS,
+            help=f"write two words: {name} {_shown(value)}",
+        )  # fmt: skip
+    if misfit.sort == "missing":
+        return Fault("invalid-value", f"{text} has no value behind it", misfit.span, subject=text, why=_ENDS)
+    if misfit.sort == "stray":
+        message = f"{text!r} belongs to no option: llama-server takes options only"
+        return Fault("fatal", message, misfit.span, subject=text, why=_ENDS, certain=misfit.certain)
+    if misfit.sort == "truth":
+        message = f"{text!r} is no truth value to llama.cpp: the program ends"
+        return Fault(
+            "invalid-value", message, misfit.span, why="It takes on, off, true, false, enabled, disabled, 1, 0."
+        )
+    if misfit.sort == "value":
+        return _of_value(misfit)
+    return _of_unknown(misfit)
+
+
+def _of_value(misfit: Misfit) -> Fault | None:
+    option, text = misfit.option, misfit.text
+    if option is None:
+        return None
+    if option.kind == "json":
+        return _of_json(misfit)
+    if option.kind == "choice":
+        near = _near_choice(text, option.choices)
+        if near is None:
+            # Another build, or a fork, may take it.
+            return None
+        message = f"{option.flag} does not take {_shown(text)!r}"
+        return Fault("invalid-value", message, misfit.span, near, False, option.flag, help=f"did you mean {near}?")
+    message = f"{option.flag} {_shown(text)!r}: {misfit.reason}"
+    return Fault(
+        "invalid-value", message, misfit.span, subject=option.flag, why="What stands here is not what is served.",
+        help=_better_number(text),
+    )  # fmt: skip
+
+
+def _of_json(misfit: Misfit) -> Fault:
+    name = misfit.option.flag if misfit.option is not None else ""
+    value = misfit.text
+    if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"`" and _is_json(value[1:-1]):
+        return Fault(
+            "literal-quotes", f"{name} gets its JSON with the quotes around it as part of the value", misfit.span,
+            value[1:-1], subject=name, why=_ENDS,
+        )  # fmt: skip
+    repaired = repair_json(value) if '"' not in value and "'" not in value else None
+    if repaired is not None:
+        return Fault(
+            "lost-quotes", f"the quotes of {name}'s JSON are lost: llama-server gets {_shown(value)}", misfit.span,
+            repaired, subject=name, why=_ENDS, help=f"put single quotes around the whole JSON: '{_shown(repaired)}'",
+        )  # fmt: skip
+    meant = lenient_json(value)
+    return Fault(
+        "invalid-value", f"{name} wants JSON, and {_shown(value)} is none", misfit.span, meant, subject=name, why=_ENDS,
+        help=f"strict JSON: {_shown(meant)}" if meant else "write strict JSON in double quotes",
+    )  # fmt: skip
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _better_number(text: str) -> str:
+    lead = text.strip().rstrip("kKmM")
+    factor = {"k": 1024, "K": 1024, "m": 1024**2, "M": 1024**2}.get(text.strip()[-1:], 0)
+    if factor and lead.isascii() and lead.isdigit():
+        return f"write the number out: {int(lead) * factor}"
+    return "write a plain number"
+
+
+def _near_choice(text: str, choices: Sequence[str]) -> str | None:
+    lowered = text.strip().lower()
+    for choice in choices:
+        if lowered == choice.lower():
+            return choice
+    return next((choice for choice in choices if len(choice) > 3 and edit_distance(lowered, choice, 1) == 1), None)
+
+
+def _of_unknown(misfit: Misfit) -> Fault | None:
+    name = misfit.text.partition("=")[0]
+    explained = _EXPLAINED.get(name.replace("_", "-"))
+    if explained is not None:
+        return Fault(
+            "unknown-option", f"llama-server has no option {name}", misfit.span, None, True, name, why=_ENDS,
+            help=explained,
+        )  # fmt: skip
+    if name in _OF_OTHER_PROGRAMS:
+        return Fault(
+            "unknown-option", f"llama-server has no option {name}: it is one of llama-cli's", misfit.span, None, True,
+            name, why=_ENDS, help="leave it out; a server holds conversations by its chat route",
+        )  # fmt: skip
+    if name in _FORMER:
+        # Right for earlier builds, and nothing says which one this is.
+        return None
+    near = _near_option(name)
+    if near is None:
+        return Fault("unknown-option", f"llama-server has no option {name}", misfit.span, None, False, name, why=_ENDS)
+    return Fault("unknown-option", f"llama-server has no option {name}", misfit.span, near, False, name, why=_ENDS)
+
+
+@cache
+def _near_option(name: str) -> str | None:
+    if name.startswith("--"):
+        return nearest_name(name, options_by_name())
+    # A long name behind a single dash.
+    return f"-{name}" if len(name) > 3 and f"-{name}".replace("_", "-") in options_by_name() else None
+
+
+def _near_variables(serving: Serving) -> Iterator[Fault]:
+    known = options_by_variable()
+    for setting in serving.environment:
+        if not setting.name.startswith("LLAMA_ARG_") or setting.name in known:
+            continue
+        near = _near_variable(setting.name)
+        if near is not None:
+            yield Fault(
+                "unknown-option", f"llama-server reads no variable {setting.name}", setting.span, near, False,
+                setting.name, why="A variable that it does not know is ignored in silence.",
+            )  # fmt: skip
+
+
+@cache
+def _near_variable(name: str) -> str | None:
+    if len(name) > _LONGEST_SHOWN:
+        return None
+    allowed = 1 if len(name) < 18 else 2
+    found = [other for other in options_by_variable() if edit_distance(name, other, allowed) <= allowed]
+    # `LLAMA_ARG_N_PREDICT2` may be a script's own.
+    return found[0] if len(found) == 1 and not name[-1].isdigit() else None
+
+
+def _shadowed(variables: ServerLine, words: ServerLine) -> Iterator[Fault]:
+    by_name = options_by_name()
+    last: dict[str, Option] = {}
+    for option in words.options:
+        earlier = last.get(option.name)
+        if earlier is not None and not by_name[option.name].gathered and _differ(earlier, option):
+            yield Fault(
+                "shadowed", f"{earlier.spelled} {_value(earlier)} has no effect: {option.spelled} {_value(option)} "
+                "behind it wins", earlier.span, subject=option.name, related=((option.span, "this one wins"),),
+            )  # fmt: skip
+        last[option.name] = option
+    for option in variables.options:
+        winner = last.get(option.name)
+        if winner is not None and _differ(option, winner):
+            yield Fault(
+                "shadowed", f"{option.spelled} has no effect: {winner.spelled} {_value(winner)} on the command line "
+                "wins", option.span, subject=option.name, related=((winner.span, "this one wins"),),
+            )  # fmt: skip
+
+
+def _differ(one: Option, other: Option) -> bool:
+    return not one.unknown and not other.unknown and one.data != other.data
+
+
+def _value(option: Option) -> str:
+    return _shown(option.value) if option.value is not None else ""
+
+
+def _of_overrides(overrides: Sequence[Override], identity: Identity) -> Iterator[Fault]:
+    first: dict[str, Override] = {}
+    for item in overrides:
+        if item.refused is not None:
+            yield Fault(
+                "invalid-value", f"--override-kv {_shown(item.key)}: {item.refused}", item.span,
+                subject="--override-kv", why="The program prints what is wrong with the override and ends.",
+                help=f"--override-kv {item.key}=int:{_shown(item.value or item.type or 'ID')}" if item.name else "",
+            )  # fmt: skip
+            continue
+        earlier = first.setdefault(item.key, item)
+        if earlier is not item and (earlier.type, earlier.value) != (item.type, item.value):
+            yield Fault(
+                "shadowed", f"this {item.key} has no effect: of two overrides of one key the first counts", item.span,
+                subject="--override-kv", related=((earlier.span, "the one that counts"),),
+            )  # fmt: skip
+            continue
+        fault = _of_override(item, identity)
+        if fault is not None:
+            yield fault
+
+
+def _of_override(item: Override, identity: Identity) -> Fault | None:
+    if item.key.startswith("tokenizer.chat_template"):
+        return Fault(
+            "inert", f"an override of {item.key} does not reach the chat", item.span, subject=item.key,
+            why="llama.cpp takes the template from the file's own metadata, not from overrides.",
+            help="use --chat-template-file",
+        )  # fmt: skip
+    if item.key in ("tokenizer.ggml.eos_token_ids", "tokenizer.ggml.stop_token_ids", "tokenizer.ggml.eog_token_ids"):
+        return Fault(
+            "inert", f"llama.cpp knows no key {item.key}", item.span, subject=item.key,
+            why="A key that it does not know is taken without a word and never read.",
+            help="tokenizer.ggml.eos_token_id sets the end, tokenizer.ggml.eot_token_id adds a second one",
+        )  # fmt: skip
+    if item.name is None:
+        return None
+    if item.type != "int":
+        return Fault(
+            "inert", f"{item.key} wants an int, and {item.type}:{_shown(item.value)} is thrown away", item.span,
+            subject=item.key, why="llama.cpp warns of a bad type and keeps the id that the file has.",
+            help=f"--override-kv {item.key}=int:ID",
+        )  # fmt: skip
+    number = item.number or 0
+    if not item.value.strip().lstrip("+-").isdigit():
+        return _no_end(item, f"{_shown(item.value)!r} is no number, and becomes id {number}", identity, True)
+    size = identity.vocabulary_size
+    if number < 0 or (size is not None and number >= size):
+        said = f"{number} is no id of this vocabulary" if number >= 0 else f"{number} is no id"
+        return _no_end(item, f"{said}: llama.cpp falls back to its default", identity, True)
+    if not identity.vocabulary:
+        return None
+    texts = {token.id: token.text for token in (*identity.vocabulary, *identity.terminators)}
+    text = texts.get(number)
+    if text is None:
+        lowest = min((token.id for token in identity.vocabulary if token.id is not None), default=0)
+        if number > lowest:
+            # Among the special tokens, and none that the table names.
+            return None
+        return _no_end(item, f"{number} is an ordinary word piece of {identity.family}", identity, identity.certain)
+    if text in {token.text for token in identity.terminators} or text in ends_by_text((text,)):
+        return None
+    if not identity.terminators:
+        return None
+    return _no_end(item, f"{number} is {text}, which ends nothing in {identity.family}", identity, identity.certain)
+
+
+def _no_end(item: Override, said: str, identity: Identity, certain: bool) -> Fault:
+    ends = [f"{token.id} ({token.text})" for token in identity.terminators if token.id is not None]
+    help_text = f"the ends of {identity.family} are {' and '.join(ends[:2])}" if ends else "leave the override out"
+    if ends and item.name == "eos":
+        help_text += "; llama.cpp knows them by their text without any override"
+    why = "It becomes an end of generation: an answer is cut where the model writes it."
+    if "default" in said:
+        why = "For most vocabularies the default is id 11, a comma: an answer is cut at the first one."
+    return Fault("no-terminator", said, item.value_span, subject=item.key, why=why, help=help_text, certain=certain)
+
+
+def _of_ends(identity: Identity, variables: ServerLine, words: ServerLine, stop_set: StopSet) -> Iterator[Fault]:
+    ignored = words.last("--ignore-eos")
+    if ignored is not None:
+        yield Fault(
+            "bans-end", "--ignore-eos forbids every token that ends an answer", ignored.name_span,
+            subject="--ignore-eos", why="No answer ends by itself: each runs to the cap, or to the end of the context.",
+            help="leave it out, and let requests that want it send ignore_eos",
+        )  # fmt: skip
+    yield from _of_biases(words, identity)
+    special = words.last("--special") or variables.last("--special")
+    control = {token.text for token in (*identity.terminators, *identity.vocabulary)} | set(ends_by_text(()))
+    for option in words.all("--reverse-prompt"):
+        if option.value is None:
+            continue
+        listed = _listed(option.value, control)
+        if listed:
+            written = " ".join(f"-r '{text}'" for text in listed)
+            yield Fault(
+                "list-in-one", f"{option.spelled} takes one text: {_shown(option.value)!r} is a single stop",
+                option.span, json.dumps(listed), subject=option.spelled,
+                why="A comma separates nothing here, so the whole text would have to appear in an answer.",
+                help=f"give the option once for each: {_shown(written)}",
+            )  # fmt: skip
+        elif option.value in control and special is None:
+            ends = stop_set.holds(option.value, None)
+            yield Fault(
+                "text-stripped",
+                f"{_shown(option.value)} is a control token: its text is never written, so it cannot match",
+                option.span, subject=option.spelled,
+                severity="note" if ends else "warning",
+                why="llama-server leaves control tokens out of the answer unless --special is given"
+                + ("; it ends at this one by its id." if ends else "."),
+                help="" if ends else "--override-kv tokenizer.ggml.eot_token_id=int:ID makes an end of it",
+            )  # fmt: skip
+        elif option.value == "":
+            yield Fault(
+                "emptied", f"{option.spelled} is given an empty text", option.span, subject=option.spelled,
+                why="An empty stop is found at once: every answer that it holds for is empty.",
+                help="leave it out",
+            )  # fmt: skip
+
+
+def _listed(value: str, control: set[str]) -> list[str]:
+    """The texts that a comma was to separate, where that is plain: tokens, or names of speakers."""
+    if "," not in value:
+        return []
+    pieces = [piece.strip() for piece in value.split(",")]
+    if len(pieces) < 2 or not all(pieces):
+        return []
+    plain = all(piece in control or (piece.startswith("<") and piece.endswith(">")) for piece in pieces)
+    speakers = all(piece.endswith(":") and " " not in piece for piece in pieces)
+    return pieces if plain or speakers else []
+
+
+def _of_biases(words: ServerLine, identity: Identity) -> Iterator[Fault]:
+    texts = {token.id: token.text for token in identity.terminators}
+    for option in words.all("--logit-bias"):
+        number, sign, amount = _bias(option.value or "")
+        if sign != "-" or number not in texts or amount < 5:
+            continue
+        yield Fault(
+            "bans-end", f"{option.spelled} {option.value} bans {texts[number]}, which ends an answer of this model",
+            option.span, subject=option.spelled, why="The model hardly ever writes it: answers run to the cap.",
+            help="take the bias off",
+        )  # fmt: skip
+
+
+def _bias(text: str) -> tuple[int | None, str, float]:
+    for sign in "+-":
+        number, found, amount = text.partition(sign)
+        if found and number.isascii() and number.isdigit():
+            try:
+                return int(number), sign, abs(float(amount))
+            except ValueError:
+                return None, "", 0.0
+    return None, "", 0.0
+
+
+def _of_length(identity: Identity, variables: ServerLine, words: ServerLine) -> Iterator[Fault]:
+    limit = words.last("--n-predict") or (None if words.open else variables.last("--n-predict"))
+    if limit is None or not isinstance(limit.data, int):
+        return
+    if limit.data == -2:
+        yield Fault(
+            "unbounded", f"{limit.spelled} -2 ends every answer of llama-server after one token", limit.span,
+            subject=limit.spelled, why="Only llama-completion takes -2 for `until the context is full`.",
+            help=f"write {limit.spelled} -1, or a cap",
+        )  # fmt: skip
+        return
+    size = _whole(words.last("--ctx-size") or variables.last("--ctx-size"))
+    if size is not None and size > 0 and limit.data > size:
+        shown = f"{limit.spelled} {limit.data} does not fit into a context of {size} tokens"
+        yield Fault(
+            "no-room", shown, limit.span, subject=limit.spelled, severity="warning",
+            why="Prompt and answer share the context: the answer ends where it is full, with the reason `length`.",
+            help="raise -c, or lower the cap below it",
+        )  # fmt: skip
+        return
+    shift = words.last("--context-shift") or variables.last("--context-shift")
+    if limit.data != -1 or shift is None or shift.data is not True or identity.terminators:
+        return
+    yield Fault(
+        "unbounded", f"{limit.spelled} -1 lifts the cap, the context shifts, and no end of this model is known",
+        limit.span, subject=limit.spelled, related=((shift.span, "so that a full context ends nothing either"),),
+        why="If the GGUF names no end that the model writes, an answer never ends.",
+        help="name a cap, or leave the context shift out",
+    )  # fmt: skip
+
+
+def _whole(option: Option | None) -> int | None:
+    value: Any = option.data if option is not None else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

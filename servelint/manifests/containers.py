@@ -1,0 +1,175 @@
+"""What runs in a container, or behind any list of words: the engine, through shells, runners and `docker run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from servelint.manifests.images import engine_of_image, known_image, takes_arguments
+from servelint.manifests.launchers import Launch, asks_for_help, container_run, recognise
+from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.versions import version_of_image
+from servelint.records import replace
+from servelint.text import Embedded
+
+if TYPE_CHECKING:
+    from servelint.formats.shell import Word
+
+SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
+CONDITIONAL = "runs only on some paths of the script"
+# A shell in a container in a shell: deeper than this nobody nests them.
+_DEEPEST = 4
+
+
+def servings_of_container(
+    base: Serving,
+    entry_point: Sequence[Argument] | None,
+    words: Sequence[Argument],
+    image: tuple[str, str] | None = None,
+    depth: int = 0,
+) -> Iterator[Serving]:
+    """The servings that a container makes of its words.
+
+    `base` holds the container's image and environment; `entry_point` is what takes the place of the image's own (None:
+    that one gets the words), `image` the engine that the image starts and how, where that is known otherwise than by
+    its name.
+    """
+    name = image_name(base.image)
+    launch = image or (engine_of_image(name) if name else None)
+    if entry_point:
+        if entry_point[0].text is not None or launch is None:
+            yield from servings_of_words(base, [*entry_point, *words], depth)
+            return
+        # What runs is not known, but the container is still the engine's.
+        yield replace(base, engine=launch[0], facts={**base.facts, "launcher": None})
+        return
+    if launch is None or entry_point is not None:
+        # An image of a house's own may carry the engine, and words that name it.
+        yield from servings_of_words(base, words, depth)
+        return
+    engine, launcher = launch
+    if launcher == "tools":
+        if not words or words[0].text not in ("--server", "-s"):
+            return
+        words, launcher = words[1:], "image"
+    if launcher == "image" and not takes_arguments(name, words):
+        yield from servings_of_words(base, words, depth)
+        return
+    if not any(asks_for_help(word.text) for word in words):
+        yield replace(base, engine=engine, arguments=tuple(words), facts={**base.facts, "launcher": launcher})
+
+
+def servings_of_words(base: Serving, words: Sequence[Argument], depth: int = 0) -> Iterator[Serving]:
+    """The servings that a command makes, the program first: a shell's script and a client's container are looked into.
+
+    `base` holds what is known of the place: path, writer, image, environment.
+    """
+    if not words or words[0].text is None or depth > _DEEPEST:
+        return
+    program = words[0].text.rsplit("/", 1)[-1]
+    if program in SHELLS:
+        yield from _of_shell(base, words, depth)
+        return
+    run = container_run(words)
+    if run is not None:
+        hidden = base.hidden
+        if run.env_files:
+            names = ", ".join(argument.text or "…" for argument in run.env_files)
+            hidden = (*hidden, f"the variables in {names} were not read")
+        # The variables around the client are not the container's.
+        inner = replace(
+            base, image=run.image, version=version_setting(run.image), environment=run.environment, hidden=hidden,
+            facts={**base.facts, "env_files": run.env_files},
+        )  # fmt: skip
+        yield from servings_of_container(inner, run.entry_point, run.words, depth=depth + 1)
+        return
+    launch = recognise(words)
+    if launch is not None:
+        yield with_launch(base, launch)
+
+
+def with_launch(base: Serving, launch: Launch) -> Serving:
+    """The base as the serving that a launch makes of it."""
+    facts = {**base.facts, "launcher": launch.launcher}
+    return replace(base, engine=launch.engine, arguments=launch.arguments, facts=facts)
+
+
+def image_name(image: Setting | None) -> str | None:
+    """The image, or as much of it as its repository takes where a slot stands in it (`vllm/vllm-openai:${TAG}`)."""
+    if image is None:
+        return None
+    return image.value if image.value is not None else known_image(str(image.data or ""), False)
+
+
+def version_setting(image: Setting | None) -> Setting | None:
+    """The version that an image's tag says."""
+    if image is None or image.value is None:
+        return None
+    tag = version_of_image(image.value)
+    return None if tag is None else Setting("version", tag, image.span, image.whole, "image tag", image.path)
+
+
+def _of_shell(base: Serving, words: Sequence[Argument], depth: int) -> Iterator[Serving]:
+    """`sh -c "script" $0 $1 …`: the script is read as a shell reads it, and its places are mapped back."""
+    from servelint.formats.shell import read_script
+
+    index = _script_index(words)
+    if index is None:
+        return
+    script_word = words[index]
+    if script_word.text is None:
+        return
+    rest = [word.text for word in words[index + 1 :]]
+    known = all(text is not None for text in rest) and all(word.count == 1 for word in words[index + 1 :])
+    arguments = [text for text in rest[1:] if text is not None] if known else None
+    outside = {setting.name: setting.value for setting in base.environment if setting.value is not None}
+    inner = script_word.inner or _whole(script_word)
+    script = read_script(script_word.text, None, arguments, (rest[0] if rest else "sh") if known else None, outside)
+    for command in script.commands:
+        settings = {setting.name: setting for setting in base.environment}
+        for assignment in command.assignments:
+            value = assignment.value
+            settings[assignment.name] = Setting(
+                assignment.name, value.text, inner.host_span(value.span), inner.host_span(assignment.span),
+                f"environment {assignment.name}", reason=value.reason,
+            )  # fmt: skip
+        hidden = (*base.hidden, CONDITIONAL) if command.condition else base.hidden
+        facts = {**base.facts, "script": script, "command": command, "inner": inner, "text": script_word.text}
+        own = replace(
+            base, span=inner.host_span(command.span), environment=tuple(settings.values()), hidden=hidden, facts=facts
+        )
+        yield from servings_of_words(own, [mapped(word_argument(word), inner) for word in command.words], depth + 1)
+
+
+def _script_index(words: Sequence[Argument]) -> int | None:
+    """Which word is the script of `sh -c script`; None for a shell that runs a file, or reads its input."""
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        if text is None or text[:1] not in ("-", "+") or len(text) == 1:
+            return None
+        if not text.startswith("--") and "c" in text[1:]:
+            index += 1
+            # `-c` takes no value of its own: options may still stand between it and the script.
+            while index < len(words) and (words[index].text or "")[:1] in ("-", "+") and words[index].text != "-":
+                index += 2 if (words[index].text or "").endswith("o") and words[index].text != "--" else 1
+            return index if index < len(words) else None
+        index += 2 if text in ("--rcfile", "--init-file") or (not text.startswith("--") and text.endswith("o")) else 1
+    return None
+
+
+def _whole(word: Argument) -> Embedded:
+    """A map for a word without one: everything stands where the word stands."""
+    text = word.text or ""
+    return Embedded(text, [word.span.start] * len(text) + [word.span.end], None, "the script cannot be edited here")
+
+
+def word_argument(word: Word) -> Argument:
+    """A shell word as an engine's argument."""
+    return Argument(word.text, word.span, word.reason, word.prefix, word.inner, word.count, word.literal, "shell")
+
+
+def mapped(argument: Argument, inner: Embedded) -> Argument:
+    """An argument of an embedded text, seen from the host."""
+    own = argument.inner.within(inner) if argument.inner is not None else None
+    return replace(argument, span=inner.host_span(argument.span), inner=own, form="string")
