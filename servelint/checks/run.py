@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os.path
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 
 from servelint.checks.catalogue import is_selected, severity_of
 from servelint.checks.deployment import Check, Deployment
+from servelint.checks.embedded import moved, relocated
 from servelint.checks.finding import Finding
 from servelint.checks.ignores import apply_ignores
 from servelint.checks.policy import Policy
@@ -15,19 +17,24 @@ from servelint.engines import read_serving, with_model
 from servelint.engines.reading import Reading
 from servelint.files.context import Context
 from servelint.formats.problem import Problem
-from servelint.manifests.catalogue import Kind, kind_of
-from servelint.manifests.serving import Manifest, Serving
+from servelint.manifests.catalogue import KINDS, Kind, kinds_of
+from servelint.manifests.serving import Manifest, Piece, Serving
 from servelint.models.identity import Identity
 from servelint.models.resolve import identify_serving
 from servelint.records import record, replace
 from servelint.text import Source, Span, decode
+
+# A script that writes a ConfigMap that holds a script: deeper, and more of them, than anybody writes.
+_DEEPEST_PIECE = 3
+_MOST_PIECES = 200
 
 
 @record
 class Result:
     """What came of one file: `findings` after selection and ignores, sorted by place; `kind` None for no manifest.
 
-    `internal` holds a paste-ready line for every rule or reader that broke; the findings of the others stand.
+    `internal` holds a paste-ready line for every rule or reader that broke; the findings of the others stand. `pieces`
+    are the results of manifests that lie inside this one, in their own places; what they found is among `findings`.
     """
 
     path: str
@@ -37,6 +44,7 @@ class Result:
     deployments: tuple[Deployment, ...] = ()
     internal: tuple[str, ...] = ()
     manifest: Manifest | None = None
+    pieces: tuple[Result, ...] = ()
 
 
 # Which groups of rules look at a kind: a hook that checks a Modelfile need not load the rules of model folders.
@@ -49,6 +57,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "gguf": ("gguf_values",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "llama-swap": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "localai": ("terminators", "faults", "caps", "sampling"),
     "compose": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
 }
@@ -58,12 +68,19 @@ _RULE_OF_PROBLEM = {"syntax": "SL501", "encoding": "SL903", "unclosed-quote": "S
 
 def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool = False) -> Result:
     """Lint one file's bytes. Never raises; `forced` means that the file was named, not found in a folder."""
-    kind = kind_of(path, data)
-    if kind is None:
+    kinds = list(kinds_of(path, data))
+    if not kinds:
         return Result(path, None, "")
-    source = decode(data)
+    return _lint(kinds, path, decode(data), context, policy, 0)
+
+
+def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, policy: Policy, depth: int) -> Result:
     internal: list[str] = []
-    manifest = _read(kind, path, source, context, internal)
+    manifest = None
+    for kind in kinds:
+        manifest = _read(kind, path, source, context, internal)
+        if manifest is not None:
+            break
     if manifest is None:
         return Result(path, None, source.text, internal=tuple(internal))
     deployments = []
@@ -79,11 +96,38 @@ def lint(path: str, data: bytes, context: Context, policy: Policy, forced: bool 
                 found.extend(check(deployment, policy))
             except Exception as error:  # one broken rule must not take the others' findings with it
                 internal.append(_broken(f"{check.__module__}.{check.__name__}", path, error))
+    pieces = []
+    for piece in manifest.pieces[:_MOST_PIECES] if depth < _DEEPEST_PIECE else ():
+        result = _lint_piece(piece, path, context, policy, depth)
+        if result is None:
+            continue
+        pieces.append(result)
+        internal.extend(result.internal)
+        found.extend(relocated(finding, result.path, path, piece.inner) for finding in result.findings)
+        deployments.extend(moved(deployment, result.path, path, piece.inner) for deployment in result.deployments)
     chosen = _choose(found, policy)
     if policy.respect_ignores and "servelint:" in source.text:
         chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)
     chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
-    return Result(path, manifest.kind, manifest.text, tuple(chosen), tuple(deployments), tuple(internal), manifest)
+    return Result(
+        path, manifest.kind, manifest.text, tuple(chosen), tuple(deployments), tuple(internal), manifest, tuple(pieces)
+    )
+
+
+def _lint_piece(piece: Piece, host: str, context: Context, policy: Policy, depth: int) -> Result | None:
+    """A manifest that lies inside another, in its own places; None where it is none."""
+    data = piece.inner.text.encode("utf-8", "surrogateescape")
+    if piece.kind is not None:
+        kinds = [known for known in KINDS if known.name == piece.kind][:1]
+    else:
+        kinds = list(kinds_of(piece.name, data))
+    if not kinds:
+        return None
+    path = host
+    if piece.name != "-":
+        path = os.path.join(os.path.dirname(host), os.path.basename(piece.name))  # noqa: PTH118, PTH119, PTH120
+    result = _lint(kinds, path, Source(piece.inner.text), context, policy, depth + 1)
+    return None if result.manifest is None and not result.internal else result
 
 
 def _read(kind: Kind, path: str, source: Source, context: Context, internal: list[str]) -> Manifest | None:

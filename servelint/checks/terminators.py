@@ -24,6 +24,10 @@ def missing_terminators(deployment: Deployment) -> list[Token]:
     return [token for token in identity.turn if not stop_set.holds(token.text, token.id)]
 
 
+_BY_PATH = "an import by path inherits no stops."
+_WITHOUT_STOPS = {"localai": "LocalAI adds no stop words of its own to those in the file."}
+
+
 def meant_texts(deployment: Deployment) -> set[str]:
     """The stops as their author meant them: what another rule's repair makes of a misspelt or misquoted one.
 
@@ -71,7 +75,7 @@ def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator
         why = _why_listed(deployment)
     else:
         message = f"nothing here stops this model at the end of its turn: {names} is not set"
-        why = f"{_subject(deployment)} ends its turns with {names}; an import by path inherits no stops."
+        why = f"{_subject(deployment)} ends its turns with {names}; {_WITHOUT_STOPS.get(serving.engine, _BY_PATH)}"
     yield Finding(
         "SL101", severity, serving.path, stops[-1].whole if listed else serving.span, message,
         why=why, help=f"add {names} to the stops", fix=fix, no_fix=refusal,

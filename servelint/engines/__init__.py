@@ -76,7 +76,17 @@ def _with_named_model(serving: Serving, context: Context) -> Serving:
 
 
 def read_serving(serving: Serving, identity: Identity, context: Context) -> Reading:
-    """The serving as its engine reads it. Each engine is loaded when the first serving of it comes."""
+    """The serving as its engine reads it, with what stands in front of the engine."""
+    reading = _read_engine(serving, identity, context)
+    if "forced" not in serving.facts:
+        return reading
+    from servelint.engines.forced import with_forced_fields
+
+    return with_forced_fields(serving, identity, reading)
+
+
+def _read_engine(serving: Serving, identity: Identity, context: Context) -> Reading:
+    """Each engine is loaded when the first serving of it comes."""
     if serving.kind in ("generation-config", "model-config"):
         from servelint.engines.model_files import read_model_files
 
@@ -105,6 +115,10 @@ def read_serving(serving: Serving, identity: Identity, context: Context) -> Read
             from servelint.engines.sglang import read_sglang
 
             return with_published_ids(serving, identity, read_sglang(serving, identity, context))
+        case "localai":
+            from servelint.engines.localai import read_localai
+
+            return read_localai(serving)
         case "llama.cpp":
             from servelint.engines.llamacpp_server import read_server
 

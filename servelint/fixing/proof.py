@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from servelint.checks.run import Result
@@ -26,7 +26,24 @@ def unexpected_change(before: Result, after: Result, edits: Sequence[Edit]) -> s
     if lost:
         return f"the comment {next(iter(lost))!r} would be lost"
     prove = _PROOFS.get(old.format)
-    return prove(old, new, edits) if prove else None
+    reason = prove(old, new, edits) if prove else None
+    return reason or _changed_pieces(before, after)
+
+
+def _changed_pieces(before: Result, after: Result) -> str | None:
+    """Why a manifest inside would not be what it was: it cannot be read any more, or has lost a comment."""
+    if len(before.pieces) != len(after.pieces):
+        return "the new text holds other manifests than the old one"
+    for one, other in zip(before.pieces, after.pieces, strict=True):
+        old, new = one.manifest, other.manifest
+        if old is None or new is None:
+            continue
+        if len(new.problems) > len(old.problems):
+            return f"what lies inside could not be read: {new.problems[0].message}"
+        lost = Counter(_comment(c.text) for c in old.comments) - Counter(_comment(c.text) for c in new.comments)
+        if lost:
+            return f"the comment {next(iter(lost))!r} would be lost"
+    return None
 
 
 def _comment(text: str) -> str:
@@ -144,18 +161,26 @@ def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
     documents = read_yaml(old.text).documents
     for index, (one, other) in enumerate(zip(before, after, strict=True)):
         root = documents[index] if index < len(documents) else None
-        allowed = [] if root is None else _touched_yaml(root, edits)
-        reason = _differences(one, other, allowed)
+        allowed, growing = ([], set[tuple[Any, ...]]()) if root is None else _touched_yaml(root, edits)
+        reason = _differences(one, other, allowed, growing)
         if reason:
             return reason
     return None
 
 
-def _touched_yaml(root: Any, edits: Sequence[Edit]) -> list[tuple[Any, ...]]:
+def _touched_yaml(root: Any, edits: Sequence[Edit]) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
+    """The paths below which anything may differ, and those of mappings that may gain keys."""
     own = [edit for edit in edits if edit.end >= root.span.start and edit.start <= root.span.end + 1]
     paths = _touched(root, own, _yaml_children)
+    # A key that is put in behind a value is one of the mappings that end there.
+    growing = {
+        path[:length]
+        for edit, path in zip(own, paths, strict=True)
+        if edit.start == edit.end
+        for length in range(len(path) + 1)
+    }
     # An item that is added or split changes the list that holds it.
-    return [path[:-1] if path and isinstance(path[-1], int) else path for path in paths]
+    return [path[:-1] if path and isinstance(path[-1], int) else path for path in paths], growing
 
 
 def _yaml_children(node: Any) -> list[_Child]:
@@ -171,8 +196,13 @@ def _yaml_children(node: Any) -> list[_Child]:
     return [(key, child, child.span) for key, child in found if child.alias_span is None]
 
 
-def _differences(one: Any, other: Any, allowed: Iterable[tuple[Any, ...]]) -> str | None:
-    """Why two documents differ where they must not, or None. `allowed` are paths below which they may."""
+def _differences(
+    one: Any, other: Any, allowed: Iterable[tuple[Any, ...]], growing: Collection[tuple[Any, ...]] = ()
+) -> str | None:
+    """Why two documents differ where they must not, or None.
+
+    `allowed` are paths below which they may, `growing` those of mappings that may gain keys.
+    """
     allowed = frozenset(allowed)
     stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(one, other, ())]
     while stack:
@@ -180,9 +210,10 @@ def _differences(one: Any, other: Any, allowed: Iterable[tuple[Any, ...]]) -> st
         if path in allowed:
             continue
         if isinstance(left, dict) and isinstance(right, dict):
-            missing = [key for key in (*left, *right) if key not in left or key not in right]
-            if missing:
-                return f"{_dotted((*path, missing[0]))} would come or go"
+            lost = [key for key in left if key not in right]
+            gained = [] if path in growing else [key for key in right if key not in left]
+            if lost or gained:
+                return f"{_dotted((*path, (lost + gained)[0]))} would come or go"
             stack.extend((left[key], right[key], (*path, key)) for key in left)
         elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
             stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=True)))

@@ -142,6 +142,45 @@ def insert_key(file: YamlFile, mapping: Node, key: str, rendered: str) -> tuple[
     return (Edit(place, place, f"{newline_at(file.text, mapping.start)}{' ' * column}{pair}"),)
 
 
+def insert_items(file: YamlFile, mapping: Node, key: str, texts: Sequence[str]) -> tuple[Edit, ...] | YamlRefusal:
+    """A new list of strings at the end of a mapping, or in the place of an empty one that is there.
+
+    Written as a block below its key, in double quotes, indented as the mapping's other lists are (by two by default);
+    within brackets, on one line.
+    """
+    reason = _refusal(file, mapping)
+    if reason is not None:
+        return YamlRefusal(reason)
+    node = get(mapping, key)
+    written = [render(text, "double", False) for text in texts]
+    items = [text for text in written if text is not None]
+    if len(items) < len(texts):
+        return YamlRefusal("the text cannot be written in this form")
+    if node is not None or mapping.flow:
+        shown = f"[{', '.join(items)}]"
+        if node is None:
+            return insert_key(file, mapping, key, shown)
+        if node.kind != "sequence" or node.items or node.merged or _refusal(file, node) is not None:
+            return YamlRefusal("what is there is no empty list")
+        return (Edit(node.start, node.end, shown),)
+    opening = insert_key(file, mapping, key, "")
+    if isinstance(opening, YamlRefusal):
+        return opening
+    newline = newline_at(file.text, mapping.start)
+    column = _column(file.text, mapping.items[0][0].begin)
+    indent = " " * (column + _list_indent(file, mapping))
+    lines = "".join(f"{newline}{indent}- {item}" for item in items)
+    return tuple(Edit(edit.start, edit.end, edit.text + lines) for edit in opening)
+
+
+def _list_indent(file: YamlFile, mapping: Node) -> int:
+    """How far the block lists of a mapping stand behind its keys: what its first one has, 2 where it has none."""
+    for key, node in mapping.items:
+        if node.kind == "sequence" and not node.flow and node.items and node.alias_span is None:
+            return max(0, _column(file.text, node.start) - _column(file.text, key.begin))
+    return 2
+
+
 # Whether
 
 

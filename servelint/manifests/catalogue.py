@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -136,6 +136,14 @@ def _is_compose(data: bytes) -> bool:
     return b"services" in data and _names_engine(data)
 
 
+def _is_localai(data: bytes) -> bool:
+    return (b"parameters:" in data and b"model:" in data) or b"config_file:" in data
+
+
+def _is_llama_swap(data: bytes) -> bool:
+    return b"cmd:" in data and (b"models:" in data or b"${PORT}" in data)
+
+
 def _names_engine(data: bytes) -> bool:
     return any(marker in data for marker in _ENGINE_MARKERS)
 
@@ -209,6 +217,14 @@ KINDS: tuple[Kind, ...] = (
         "compose", "Docker Compose file", "servelint.manifests.compose:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_compose, ("yaml", "yml"),
     ),
+    Kind(
+        "llama-swap", "llama-swap configuration", "servelint.manifests.llama_swap:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_llama_swap, ("yaml", "yml"),
+    ),
+    Kind(
+        "localai", "LocalAI model file", "servelint.manifests.localai:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_localai, ("yaml", "yml"),
+    ),
 )  # fmt: skip
 
 _OF_A_NAMELESS_TEXT: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
@@ -221,7 +237,12 @@ _OF_A_NAMELESS_TEXT: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 
 
 def kind_of(path: str, data: bytes) -> Kind | None:
-    """The kind of a file by its name and bytes, None where it is no manifest that servelint knows.
+    """The first kind that a file's name and bytes allow, None where it is no manifest that servelint knows."""
+    return next(kinds_of(path, data), None)
+
+
+def kinds_of(path: str, data: bytes) -> Iterator[Kind]:
+    """The kinds that a file's name and bytes allow; its readers tell which of them it is.
 
     UTF-16 text is sniffed without its zero bytes. A text without a name (`-`) is judged by its bytes alone.
     """
@@ -229,12 +250,13 @@ def kind_of(path: str, data: bytes) -> Kind | None:
         data = data[2:].replace(b"\0", b"")
     name = os.path.basename(path)  # noqa: PTH119 (a plain str: this runs for every file of a tree)
     if path == "-":
-        wanted = next((kind for kind, sniffs in _OF_A_NAMELESS_TEXT if sniffs(data)), None)
-        return next((kind for kind in KINDS if kind.name == wanted), None)
+        for wanted, sniffs in _OF_A_NAMELESS_TEXT:
+            if sniffs(data):
+                yield next(kind for kind in KINDS if kind.name == wanted)
+        return
     for kind in _kinds_of(_ending(name)):
         if kind.named(name) and kind.sniffs(data):
-            return kind
-    return None
+            yield kind
 
 
 def _ending(name: str) -> str:

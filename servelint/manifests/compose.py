@@ -6,7 +6,7 @@ adds to another, the service of the same name in the file it lies beside.
 """
 
 # Plain strings, as findings name files.
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH118, PTH119, PTH120
 from __future__ import annotations
 
 import os.path
@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 
 from servelint.files.context import Context
 from servelint.formats.env_file import read_env
-from servelint.formats.interpolation import UNKNOWN, Interpolated, interpolate
+from servelint.formats.filling import UNKNOWN, Filled
+from servelint.formats.interpolation import interpolate
 from servelint.formats.problem import Problem
 from servelint.formats.shell_words import Word, split_words
 from servelint.formats.yaml import Node, YamlFile, embedded, embedded_late, entries, get, is_templated, read_yaml
@@ -44,7 +45,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     """Read a Compose file; None where no service in it serves a model with a known engine."""
     file = read_yaml(source.text)
     broken = any(problem.sort == "syntax" for problem in file.problems)
-    if broken and is_templated(source.text):
+    if broken and (is_templated(source.text) or "compose" not in os.path.basename(path).lower()):
         return None
     root = file.documents[0] if file.documents else None
     services = get(root, "services")
@@ -86,7 +87,7 @@ class _Reader:
         self.context = context
         self.problems: list[Problem] = []
 
-    def fill(self, node: Node) -> Interpolated:
+    def fill(self, node: Node) -> Filled:
         """A scalar with its variables filled in."""
         file = self.service.file
         inner = embedded_late(file, node) if "$" not in node.text else embedded(file, node)
@@ -134,7 +135,7 @@ class _Reader:
         return Argument(text, node.span, inner=filled.inner, literal=not filled.supplied, form="yaml", node=node)
 
 
-def _word(word: Word, filled: Interpolated) -> Argument:
+def _word(word: Word, filled: Filled) -> Argument:
     """A word of a string that Compose splits, seen from the file."""
     text = word.text or ""
     span = filled.inner.host_span(word.span)
@@ -263,7 +264,7 @@ def _image(layers: list[_Reader], here: Span) -> Setting | None:
     return Setting("image", filled.inner.text, span, span, "image")
 
 
-def _from_outside(filled: Interpolated) -> str:
+def _from_outside(filled: Filled) -> str:
     return f"${filled.names[0]} comes from the environment around"
 
 

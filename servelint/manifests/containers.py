@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from servelint.manifests.images import engine_of_image, known_image, takes_arguments
+from servelint.manifests.images import engine_of_image, has_own_entry_point, known_image, takes_arguments
 from servelint.manifests.launchers import Launch, asks_for_help, container_run, recognise
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.manifests.versions import version_of_image
@@ -102,8 +102,8 @@ def image_name(image: Setting | None) -> str | None:
 
 
 def version_setting(image: Setting | None) -> Setting | None:
-    """The version that an image's tag says."""
-    if image is None or image.value is None:
+    """The version that the tag of an engine's own image says; that of another image is no version of the engine."""
+    if image is None or image.value is None or not has_own_entry_point(image.value):
         return None
     tag = version_of_image(image.value)
     return None if tag is None else Setting("version", tag, image.span, image.whole, "image tag", image.path)

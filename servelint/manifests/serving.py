@@ -126,11 +126,24 @@ class Serving:
 
 
 @record
+class Piece:
+    """A manifest that lies inside another: a here-document, a block of YAML.
+
+    `name` is the file's name where it will lie (`-` where it has none), `inner` its text with the places in the host.
+    `kind` names the kind of manifest where it is known otherwise than by name and content.
+    """
+
+    name: str
+    inner: Embedded
+    kind: str | None = None
+
+
+@record
 class Manifest:
     """A file (or a text embedded in one) as one kind reads it.
 
-    `text` is the text that all spans of `servings`, `problems` and `comments` count in: always the file's own.
-    `format` is the syntax that a repair must be proven in (`modelfile`, `shell`, `yaml`, `json`, `env`).
+    `text` is the text that all spans of `servings`, `problems` and `comments` count in. `format` is the syntax that a
+    repair must be proven in (`modelfile`, `shell`, `yaml`, `json`, `env`). `pieces` are manifests that it holds.
     """
 
     path: str
@@ -141,3 +154,4 @@ class Manifest:
     problems: tuple[Problem, ...] = ()
     comments: Sequence[Comment] = ()
     facts: dict[str, Any] = field(default_factory=dict)
+    pieces: tuple[Piece, ...] = ()

@@ -53,6 +53,8 @@ JUDGED: dict[str, list[str]] = {
     # TGI of the series whose answers end after 100 tokens, and an option under its old name.
     "manifests/24-opea-project__GenAIExamples--compose_tgi.yaml": ["SL202"],
     "manifests/28-opea-project__GenAIExamples--compose.yaml": ["SL202", "SL506"],
+    # The size of the context where LocalAI does not look for it.
+    "llamacpp/36-mudler__LocalAI--qwen3.yaml": ["SL504"],
     # A chat model imported by path, without any stop.
     "modelfiles/37-Modelfile": ["SL101"],
     "modelfiles/42-Modelfile": ["SL101"],

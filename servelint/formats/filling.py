@@ -1,0 +1,72 @@
+"""A text whose slots are filled in, with the place of every character: variables, macros, dropped lines."""
+
+from __future__ import annotations
+
+from servelint.records import record
+from servelint.text import Embedded, Span
+
+# Stands for a value that is not known; no text of a manifest has it (the last character of the last plane).
+UNKNOWN = "\U0010fffd"
+
+
+@record
+class Filled:
+    """A text with its variables filled in.
+
+    `inner` maps the new text to the host; each value that is not known is one `UNKNOWN` character in it. `supplied` are
+    the parts of the new text that variables supplied, `names` the variables that are not known. `invalid` is the place,
+    in the text that was given, of a slot that the format's reader refuses.
+    """
+
+    inner: Embedded
+    supplied: tuple[Span, ...] = ()
+    names: tuple[str, ...] = ()
+    invalid: Span | None = None
+
+    def is_literal(self, span: Span) -> bool:
+        """Whether a part of the new text stands in the host as it is."""
+        return not any(part.start < span.end and span.start < part.end for part in self.supplied)
+
+
+class Filling:
+    """Makes the new text piece by piece."""
+
+    __slots__ = ("_length", "_offsets", "_pieces", "_supplied", "invalid", "names", "source")
+
+    def __init__(self, source: Embedded) -> None:
+        self.source = source
+        self.names: list[str] = []
+        self.invalid: Span | None = None
+        self._pieces: list[str] = []
+        self._offsets: list[int] = []
+        self._length = 0
+        self._supplied: list[Span] = []
+
+    def keep(self, start: int, end: int) -> None:
+        """Text that stands there as it is."""
+        self._pieces.append(self.source.text[start:end])
+        self._offsets.extend(self.source.offsets[start:end])
+        self._length += end - start
+
+    def put(self, text: str, place: int) -> None:
+        """Text that a variable supplies; it stands where the variable stands."""
+        self._pieces.append(text)
+        self._offsets.extend([self.source.offsets[place]] * len(text))
+        self._supplied.append(Span(self._length, self._length + len(text)))
+        self._length += len(text)
+
+    def unknown(self, name: str, place: int) -> None:
+        """A value that is not known."""
+        self.names.append(name)
+        self.put(UNKNOWN, place)
+
+    def refuse(self, start: int, end: int) -> None:
+        """The first slot that the format's reader refuses."""
+        if self.invalid is None:
+            self.invalid = Span(start, end)
+
+    def result(self) -> Filled:
+        """What was made. New text is written as the source's is."""
+        source = self.source
+        inner = Embedded("".join(self._pieces), [*self._offsets, source.offsets[-1]], source.encode, source.refusal)
+        return Filled(inner, tuple(self._supplied), tuple(self.names), self.invalid)
