@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import cast
 
@@ -9,7 +10,7 @@ from servelint.checks.caps import is_benchmark
 from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Fix, Related, Severity
 from servelint.checks.policy import Policy
-from servelint.checks.repairs import repair
+from servelint.checks.repairs import file_text, repair
 from servelint.engines.reading import Fault
 from servelint.formats.problem import Problem
 from servelint.manifests.serving import Argument, Manifest, Refusal, Serving
@@ -88,20 +89,19 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
     if argument is None or argument.text is None or not argument.literal:
         return None, "the word is not written out here"
     if fault.sort == "not-split":
-        split = getattr(serving.writer, "split", None)
-        if split is None or argument.node is None:
-            return None, None
-        import json
-
-        return repair("make two words of it", split(argument.node, json.loads(fault.suggestion)))
+        return _split(serving, argument, json.loads(fault.suggestion))
+    if fault.sort == "list-in-one":
+        texts = json.loads(fault.suggestion)
+        return _repeat(serving, argument, fault.subject, texts)
     start = argument.text.find("=") + 1 if argument.text.startswith("-") else 0
     if fault.sort == "literal-quotes":
-        if argument.inner is None or argument.inner.encode is None:
-            return None, "the word cannot be edited here"
-        edit = argument.inner.host_edit(Edit(start, len(argument.text), fault.suggestion))
-        return repair("leave the inner quotes out", Refusal("it cannot be written here") if edit is None else (edit,))
-    if argument.form != "shell" or "'" in fault.suggestion:
+        return _replaced(argument, start, fault.suggestion, "leave the inner quotes out")
+    if argument.form == "yaml" or "'" in fault.suggestion:
         return None, None
+    if argument.form == "string" and argument.text.count("{") == argument.text.count("}"):
+        fix, _ = _replaced(argument, start, fault.suggestion, "put the quotes of the JSON back")
+        if fix is not None:
+            return fix, None
     end = _end_of_json(serving, argument, argument.text[start:])
     if end is None:
         return None, "the JSON is not written out here"
@@ -110,11 +110,57 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
     return repair("quote the JSON for the shell", (Edit(argument.span.start, end, word),))
 
 
+def _replaced(argument: Argument, start: int, text: str, title: str) -> tuple[Fix | None, str | None]:
+    """Another text in the place of the word's from `start` on, written as the word is."""
+    if argument.inner is None or argument.inner.encode is None:
+        return None, "the word cannot be edited here"
+    edit = argument.inner.host_edit(Edit(start, len(argument.text or ""), text))
+    return repair(title, Refusal("it cannot be written here") if edit is None else (edit,))
+
+
+def _split(serving: Serving, argument: Argument, texts: list[str]) -> tuple[Fix | None, str | None]:
+    """Two words where one holds an option and its value."""
+    split = getattr(serving.writer, "split", None)
+    if argument.node is not None:
+        return (None, None) if split is None else repair("make two words of it", split(argument.node, texts))
+    written = _written(serving, argument)
+    name = texts[0]
+    if not written.startswith(name):
+        return None, "the word is not written out here"
+    # Behind the name stands the `=`, or the value itself.
+    place = argument.span.start + len(name)
+    gap = 1 if written[len(name) : len(name) + 1] == "=" else 0
+    if not gap and written[len(name) : len(name) + 1].isspace():
+        return None, "how the blank got into the word is not clear"
+    return repair("make two words of it", (Edit(place, place + gap, " "),))
+
+
+def _repeat(serving: Serving, argument: Argument, option: str, texts: list[str]) -> tuple[Fix | None, str | None]:
+    """The option once more for each text but the first."""
+    words = [texts[0]]
+    for text in texts[1:]:
+        words += [option, text]
+    title = "give the option once for each"
+    split = getattr(serving.writer, "split", None)
+    if argument.node is not None:
+        return (None, None) if split is None else repair(title, split(argument.node, words))
+    if argument.form != "shell":
+        return None, "the words are part of a text"
+    from servelint.formats.shell_words import quote_word
+
+    quote = _written(serving, argument)[:1]
+    style = quote if quote in ("'", '"') else "'"
+    shown = " ".join(word if word == option else quote_word(word, style) for word in words)
+    return repair(title, (Edit(argument.span.start, argument.span.end, shown),))
+
+
+def _written(serving: Serving, argument: Argument) -> str:
+    return file_text(serving)[argument.span.start : argument.span.end]
+
+
 def _rename(serving: Serving, fault: Fault, name: str) -> tuple[Fix | None, str | None]:
     """The new name in the place of the old one, where that stands once in what the fault points at."""
-    document = serving.facts.get("document")
-    text: str = serving.facts.get("text", getattr(document, "text", ""))
-    written = text[fault.span.start : fault.span.end]
+    written = file_text(serving)[fault.span.start : fault.span.end]
     if not fault.subject or written.count(fault.subject) != 1:
         return None, "the name is not written out here"
     start = fault.span.start + written.index(fault.subject)
@@ -139,10 +185,7 @@ def _end_of_json(serving: Serving, first: Argument, value: str) -> int | None:
 
 def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str) -> str:
     """The JSON as its author spaced it, where that is what is meant; else as it was put together again."""
-    import json
-
-    text: str = serving.facts.get("text", "")
-    written = text[start:end].removeprefix(prefix)
+    written = file_text(serving)[start:end].removeprefix(prefix)
     try:
         return written if "'" not in written and json.loads(written) == json.loads(meant) else meant
     except ValueError:
@@ -151,7 +194,7 @@ def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str)
 
 # What is meant in a file that measures and does not serve.
 _NOT_IN_BENCHMARKS = frozenset({"SL112", "SL206"})
-_MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes"})
+_MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes", "list-in-one"})
 
 _PROBLEM_HELP = {
     "SL501": "nothing else in this file is judged before it can be read",

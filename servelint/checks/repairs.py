@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from servelint.checks.finding import Fix, Safety
-from servelint.manifests.serving import Refusal
+from servelint.manifests.serving import Refusal, Serving
 from servelint.text import Edit
 
 
@@ -29,3 +29,9 @@ def excerpt(text: str, most: int = 60) -> str:
     if not flat.isprintable():
         flat = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in flat)
     return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def file_text(serving: Serving) -> str:
+    """The text that the serving's spans count in: its document's, or that of the script that launches it."""
+    text = getattr(serving.facts.get("document"), "text", None)
+    return text if isinstance(text, str) else str(serving.facts.get("text", ""))

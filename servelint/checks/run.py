@@ -105,6 +105,9 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
         internal.extend(result.internal)
         found.extend(relocated(finding, result.path, path, piece.inner) for finding in result.findings)
         deployments.extend(moved(deployment, result.path, path, piece.inner) for deployment in result.deployments)
+    if manifest.pieces and not manifest.servings and not pieces:
+        # What might have held a manifest holds none.
+        return Result(path, None, source.text, internal=tuple(internal))
     chosen = _choose(found, policy)
     if policy.respect_ignores and "servelint:" in source.text:
         chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)

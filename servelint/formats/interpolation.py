@@ -65,7 +65,7 @@ def _fill(filling: Filling, values: _Values, start: int, end: int, depth: int) -
             position = end if close is None else close + 1
         else:
             filling.refuse(dollar, min(dollar + 2, end))
-            filling.keep(dollar, dollar + 1)
+            filling.unknown("$", dollar)
             position = dollar + 1
 
 

@@ -61,6 +61,21 @@ _LOOP_LIMIT = 100
 _REASON_PATHS = "set on only some paths"
 
 
+# Programs that hand their input on, to a file where their output goes to one.
+_WRITERS = frozenset({"cat", "tee", "dd", "envsubst"})
+_STARTERS = frozenset({"sudo", "doas", "env", "command", "nohup"})
+
+
+def _behind_starters(elements: list[Element]) -> list[Element]:
+    """The words of a command without the programs that only start another (`sudo tee file`)."""
+    index = 0
+    while index < len(elements) and elements[index].value.text in _STARTERS:
+        index += 1
+        while index < len(elements) and elements[index].word.prefix.startswith("-"):
+            index += 1
+    return elements[index:]
+
+
 class Input:
     """What a command may read: `value` None where nothing is known of it; `frame` where it can be read as a script."""
 
@@ -124,6 +139,7 @@ class Runner(Expander):
         """How many conditions we are in, where a failure does not end a script under `set -e`."""
         self.background = False
         self.seen_heredocs: set[tuple[int, int]] = set()
+        self.piped_heredoc: int | None = None
         self.seen_frames: set[tuple[int, int]] = set()
         self.seen_problems: set[tuple[str, Span]] = set()
         self.elsewhere = False
@@ -295,13 +311,22 @@ class Runner(Expander):
             last = index + 1 == len(commands)
             self.sink = saved_sink if last else []
             self.passed = None
+            before = len(self.heredocs)
             status = self.in_subshell(partial(self.command, node))
             if not last:
+                self.piped_heredoc = self.heredoc_to_pipe(before)
                 value = joined(self.sink or ())
                 unchanged = self.passed is not None and len(self.sink or ()) == 1
                 self.input = Input(value, self.passed if unchanged else None)
         self.sink, self.input = saved_sink, saved_input
         return None if "pipefail" in self.state.options and status else status
+
+    def heredoc_to_pipe(self, before: int) -> int | None:
+        """The here-document that a command of a pipeline only passes on, among those noted since `before`."""
+        if len(self.heredocs) != before + 1:
+            return None
+        noted = self.heredocs[before]
+        return before if noted.file is None and noted.program in _WRITERS else None
 
     # Paths
 
@@ -932,15 +957,27 @@ class Runner(Expander):
                     self.sink = []
                 if operator != ">&" or not (target.value.text or "").isdigit():
                     file, appends = target.word, operator in (">>", "&>>")
-        program = elements[0].value.text if elements else None
-        if program == "tee" and elements is not None:
-            names = [element for element in elements[1:] if not element.word.prefix.startswith("-")]
-            appends = any(element.value.text == "-a" for element in elements[1:])
+        words = _behind_starters(elements or [])
+        program = words[0].value.text if words else None
+        if program == "tee":
+            names = [element for element in words[1:] if not element.word.prefix.startswith("-")]
+            appends = any(element.value.text in ("-a", "--append") for element in words[1:])
             file = names[0].word if names else file
+        self.take_piped_heredoc(program, file, appends)
         for redirect in node.redirects:
             if redirect.operator in ("<<", "<<-"):
                 self.heredoc(redirect, program, file, appends)
         return file
+
+    def take_piped_heredoc(self, program: str | None, file: Word | None, appends: bool) -> None:
+        """What `cat <<EOF | program` hands on goes where the program writes it, or to the program."""
+        index, self.piped_heredoc = self.piped_heredoc, None
+        if index is None:
+            return
+        writes = program in _WRITERS
+        self.heredocs[index] = replace(
+            self.heredocs[index], file=file if writes else None, append=appends, program=program
+        )
 
     def heredoc(self, redirect: Redirect, program: str | None, file: Word | None, appends: bool) -> None:
         """Note a here-document, and let the command read it."""
@@ -981,7 +1018,7 @@ class Runner(Expander):
         if key in self.seen_heredocs and span.start != span.end:
             return
         self.seen_heredocs.add(key)
-        writes = program in ("cat", "tee", "dd", "envsubst")
+        writes = program in _WRITERS
         self.heredocs.append(
             Heredoc(body, value.text, redirect.quoted, span, file if writes else None, appends, program)
         )

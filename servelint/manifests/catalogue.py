@@ -51,7 +51,7 @@ _NOT_ENV_FILES = (
     ".rs", ".envrc", ".j2", ".tmpl", ".tpl",
 )  # fmt: skip
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
-_ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"llama", b"sglang", b".gguf")
+_ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"llama", b"sglang", b".gguf", b"modelfile")
 _KUBERNETES_MARKERS = (
     b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
 )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from servelint.files.context import Context
-from servelint.formats.shell import Command, Script, read_script
+from servelint.formats.shell import Command, Heredoc, Script, read_script
 from servelint.manifests.containers import CONDITIONAL, servings_of_words, word_argument
-from servelint.manifests.serving import Manifest, NoWriter, Serving, Setting
+from servelint.manifests.serving import Manifest, NoWriter, Piece, Serving, Setting
 from servelint.records import replace
-from servelint.text import Source
+from servelint.text import Embedded, Source
 
 _WRITER = NoWriter("no flag of this server sets what ends generation; it reads the model's own files")
 
@@ -22,13 +22,40 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
         for command in script.commands
         for serving in servings_of_command(path, "launch-script", command, script, source.text)
     ]
-    if not servings:
+    pieces = tuple(pieces_of(script.heredocs))
+    if not servings and not pieces:
         # Whatever else is in a script that launches nothing is no business of ours, syntax errors included.
         return None
     return Manifest(
         path, "launch-script", source.text, "shell", tuple(servings), script.problems, script.comments,
-        {"document": script},
+        {"document": script}, pieces,
     )  # fmt: skip
+
+
+# Programs that read a manifest from their input, and of which kind.
+_READERS = {
+    "kubectl": "kubernetes", "oc": "kubernetes", "k3s": "kubernetes", "microk8s": "kubernetes", "ollama": "modelfile",
+    "docker": "compose", "docker-compose": "compose", "podman-compose": "compose",
+}  # fmt: skip
+
+
+def pieces_of(heredocs: Sequence[Heredoc]) -> Iterator[Piece]:
+    """The here-documents that are manifests: written to a file of such a name, or read by a program that takes one."""
+    for heredoc in heredocs:
+        name = heredoc.file.text if heredoc.file is not None else None
+        kind = None if heredoc.file is not None else _READERS.get((heredoc.program or "").rsplit("/", 1)[-1])
+        if heredoc.append or (name is None and kind is None):
+            continue
+        inner = heredoc.body
+        if heredoc.text != inner.text:
+            # In YAML a `${NAME}` is seen for what it is; anything else is read as the program will get it.
+            is_yaml = kind in ("kubernetes", "compose") or (name or "").endswith((".yaml", ".yml"))
+            if heredoc.text is None and not is_yaml:
+                continue
+            if heredoc.text is not None:
+                places = [inner.offsets[0]] * len(heredoc.text)
+                inner = Embedded(heredoc.text, [*places, inner.offsets[-1]], None, "the shell fills variables in here")
+        yield Piece(name or "-", inner, kind)
 
 
 def servings_of_command(path: str, kind: str, command: Command, script: Script, text: str) -> Iterator[Serving]:
