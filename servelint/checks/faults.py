@@ -123,6 +123,8 @@ def _split(serving: Serving, argument: Argument, texts: list[str]) -> tuple[Fix 
     split = getattr(serving.writer, "split", None)
     if argument.node is not None:
         return (None, None) if split is None else repair("make two words of it", split(argument.node, texts))
+    if argument.form == "list":
+        return repair("make two words of it", (_as_json_items(argument, texts),))
     written = _written(serving, argument)
     name = texts[0]
     if not written.startswith(name):
@@ -144,6 +146,8 @@ def _repeat(serving: Serving, argument: Argument, option: str, texts: list[str])
     split = getattr(serving.writer, "split", None)
     if argument.node is not None:
         return (None, None) if split is None else repair(title, split(argument.node, words))
+    if argument.form == "list":
+        return repair(title, (_as_json_items(argument, words),))
     if argument.form != "shell":
         return None, "the words are part of a text"
     from servelint.formats.shell_words import quote_word
@@ -152,6 +156,12 @@ def _repeat(serving: Serving, argument: Argument, option: str, texts: list[str])
     style = quote if quote in ("'", '"') else "'"
     shown = " ".join(word if word == option else quote_word(word, style) for word in words)
     return repair(title, (Edit(argument.span.start, argument.span.end, shown),))
+
+
+def _as_json_items(argument: Argument, texts: list[str]) -> Edit:
+    """Several items of a JSON list in the place of one."""
+    shown = ", ".join(json.dumps(text, ensure_ascii=False) for text in texts)
+    return Edit(argument.span.start, argument.span.end, shown)
 
 
 def _written(serving: Serving, argument: Argument) -> str:

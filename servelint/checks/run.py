@@ -57,6 +57,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "gguf": ("gguf_values",),
     "env-file": ("env_values", "faults", "caps"),
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "dockerfile": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
+    "unit": ("terminators", "faults", "caps", "sampling", "prompts"),
     "llama-swap": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "localai": ("terminators", "faults", "caps", "sampling"),
     "compose": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),

@@ -101,6 +101,28 @@ def _prove_shell(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | N
     return None
 
 
+def _prove_unit(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    edited = _Edited(edits)
+    kept = [setting for setting in old.facts["document"].settings if not edited.touches(setting.span)]
+    following = iter(new.facts["document"].settings)
+    for setting in kept:
+        wanted = (setting.section, setting.name, setting.value.text)
+        if not any((other.section, other.name, other.value.text) == wanted for other in following):
+            return f"the setting {setting.name} would change"
+    return None
+
+
+def _prove_dockerfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    edited = _Edited(edits)
+    kept = [each for each in old.facts["document"].instructions if not edited.touches(each.span)]
+    following = iter(new.facts["document"].instructions)
+    for instruction in kept:
+        wanted = (instruction.name, instruction.value.text)
+        if not any((other.name, other.value.text) == wanted for other in following):
+            return f"the instruction {instruction.name} {instruction.value.text[:40]!r} would change"
+    return None
+
+
 def _prove_json(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     import json
 
@@ -230,6 +252,8 @@ _PROOFS: dict[str, Callable[[Manifest, Manifest, Sequence[Edit]], str | None]] =
     "modelfile": _prove_modelfile,
     "env": _prove_env,
     "shell": _prove_shell,
+    "unit": _prove_unit,
+    "dockerfile": _prove_dockerfile,
     "json": _prove_json,
     "yaml": _prove_yaml,
 }

@@ -46,6 +46,20 @@ _NOT_MODELFILES = (
     ".svg", ".lua", ".vim", ".java", ".rb", ".php", ".c", ".h", ".cpp", ".css", ".sh", ".ps1", ".lock", ".snap", ".j2",
     ".tmpl", ".tpl",
 )  # fmt: skip
+_NOT_DOCKERFILES = (
+    ".md",
+    ".py",
+    ".go",
+    ".js",
+    ".ts",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".txt",
+    ".dockerignore",
+    ".j2",
+    ".tmpl",
+)
 _NOT_ENV_FILES = (
     ".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".py", ".js", ".ts", ".tsx", ".md", ".rst", ".html", ".go",
     ".rs", ".envrc", ".j2", ".tmpl", ".tpl",
@@ -136,6 +150,21 @@ def _is_compose(data: bytes) -> bool:
     return b"services" in data and _names_engine(data)
 
 
+def _is_dockerfile_name(name: str) -> bool:
+    lowered = name.lower()
+    if lowered.endswith(_NOT_DOCKERFILES):
+        return False
+    return lowered.startswith(("dockerfile", "containerfile")) or lowered.endswith((".dockerfile", ".containerfile"))
+
+
+def _is_dockerfile(data: bytes) -> bool:
+    return _is_shell(data) or b"MODEL_ID" in data
+
+
+def _is_unit(data: bytes) -> bool:
+    return (b"[Service]" in data or b"[Container]" in data) and _names_engine(data)
+
+
 def _is_localai(data: bytes) -> bool:
     return (b"parameters:" in data and b"model:" in data) or b"config_file:" in data
 
@@ -216,6 +245,15 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "compose", "Docker Compose file", "servelint.manifests.compose:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_compose, ("yaml", "yml"),
+    ),
+    Kind(
+        "dockerfile", "Dockerfile", "servelint.manifests.dockerfile:read",
+        r"(?i)(^|[/.])(dockerfile|containerfile)([.-][^/]*)?$", _is_dockerfile_name, _is_dockerfile,
+    ),
+    Kind(
+        "unit", "systemd service, drop-in or Quadlet", "servelint.manifests.unit:read",
+        r"\.(service|container|conf)$", lambda name: name.endswith((".service", ".container", ".conf")),
+        _is_unit, ("service", "container", "conf"),
     ),
     Kind(
         "llama-swap", "llama-swap configuration", "servelint.manifests.llama_swap:read",

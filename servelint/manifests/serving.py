@@ -40,8 +40,8 @@ class Argument:
     `prefix` is what is known of its beginning (`--model=` of `--model=$MODEL`). `span` is the word as written. `inner`
     maps the text to the host and back where the word can be edited. `count` is 1, or None for something that may be any
     number of words (`"$@"`, an unquoted `$EXTRA`). `literal` is False where a variable supplied part of the text.
-    `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `string` (part of a string that is
-    split into words). `node` is the host's own node where it has one.
+    `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `list` (an item of a JSON list),
+    `string` (part of a string that is split into words). `node` is the host's own node where it has one.
     """
 
     text: str | None
