@@ -15,7 +15,7 @@ from servelint.engines.llamacpp_arguments import ServerLine, parse_variables, pa
 from servelint.engines.llamacpp_overrides import Override, id_overrides, overrides_of
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet, StopText
 from servelint.files.context import Context
-from servelint.manifests.serving import Serving, Setting
+from servelint.manifests.serving import Serving, Setting, likely_model
 from servelint.manifests.versions import at_least
 from servelint.models.identity import Identity
 
@@ -58,7 +58,10 @@ def model_of(serving: Serving) -> Setting | None:
         option = _winner(serving, flag)
         if option is not None:
             reason = "the value cannot be known" if option.unknown else None
-            return Setting(option.spelled, option.value, option.span, option.span, option.spelled, reason=reason)
+            return Setting(
+                option.spelled, option.value, option.span, option.span, option.spelled, reason=reason,
+                likely=likely_model(option.argument),
+            )  # fmt: skip
     return None
 
 

@@ -22,7 +22,7 @@ from servelint.engines.sglang_arguments import (
     without_program,
 )
 from servelint.files.context import Context
-from servelint.manifests.serving import Serving, Setting
+from servelint.manifests.serving import Serving, Setting, likely_model
 from servelint.models.identity import Identity
 from servelint.models.location import read_beside
 
@@ -82,7 +82,8 @@ def model_of(serving: Serving, context: Context | None) -> Setting | None:
     if option is None:
         return None
     reason = "the value cannot be known" if option.unknown else None
-    return Setting("--model-path", option.value, option.span, option.span, option.spelled, reason=reason)
+    likely = likely_model(option.argument)
+    return Setting("--model-path", option.value, option.span, option.span, option.spelled, reason=reason, likely=likely)
 
 
 def read_sglang(serving: Serving, identity: Identity, context: Context | None) -> Reading:

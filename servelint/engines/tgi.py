@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet
-from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.serving import Argument, Serving, Setting, likely_model
 from servelint.manifests.versions import at_least, compare, tag_of_image, version_of_image
 from servelint.models.identity import Identity
 from servelint.records import record
@@ -78,7 +78,10 @@ def model_of(serving: Serving) -> Setting | None:
     for option in reversed(parse.options):
         if option.name == "--model-id":
             reason = "the value cannot be known" if option.unknown else None
-            return Setting("--model-id", option.value, option.span, option.span, "--model-id", reason=reason)
+            likely = likely_model(option.argument)
+            return Setting(
+                "--model-id", option.value, option.span, option.span, "--model-id", reason=reason, likely=likely
+            )
     if parse.open_ended:
         return None
     for name in ("MODEL_ID", "HF_MODEL_ID"):
@@ -308,7 +311,7 @@ def _take(option: dict[str, Any], name: str, value: str, word: _Word, span: Span
 
 
 def _unknown(option: dict[str, Any], name: str, value: _Word, word: _Word) -> Option:
-    return Option(option["flag"], name, None, value.span, word.span, None, True, word.argument)
+    return Option(option["flag"], name, None, value.span, word.span, None, True, value.argument)
 
 
 def _behind_equals(word: _Word, start: int) -> Span:

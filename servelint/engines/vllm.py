@@ -15,7 +15,7 @@ from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet
 from servelint.engines.vllm_arguments import Parsed, parse_serve
 from servelint.engines.vllm_sampling import ALLOWED_KEYS, COMPLETION_TOKENS
 from servelint.files.context import Context
-from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.serving import Argument, Serving, Setting, likely_model
 from servelint.manifests.versions import at_least, before, repository_of_image
 from servelint.models.identity import Identity
 from servelint.models.location import places_of, read_beside
@@ -164,7 +164,7 @@ def _named_model(parsed: Parsed) -> Setting | None:
     option = parsed.option("--model")
     span = option.span if option is not None and option.argument is argument else argument.span
     reason = None if parsed.model is not None else argument.reason or "not known from here"
-    return Setting("model", parsed.model, span, argument.span, "model", reason=reason)
+    return Setting("model", parsed.model, span, argument.span, "model", reason=reason, likely=likely_model(argument))
 
 
 def _kserve_model(words: Sequence[Argument]) -> Setting | None:

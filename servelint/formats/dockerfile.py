@@ -533,7 +533,8 @@ def _variable(
         else:
             _fill(filling, values, escape, False, stop + len(operator), close, depth + 1)
     else:
-        filling.unknown(name, dollar)
+        default = rest[len(operator) :] if operator in (":-", "-") and "$" not in rest else None
+        filling.unknown(name, dollar, default)
     return close + 1
 
 

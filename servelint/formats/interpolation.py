@@ -112,7 +112,8 @@ def _braced(filling: Filling, values: _Values, dollar: int, close: int, depth: i
         return False
     value = values.get(name)
     if value is None or depth >= _DEEPEST:
-        filling.unknown(name, dollar)
+        default = rest[len(operator) :] if operator.endswith("-") else None
+        filling.unknown(name, dollar, default if default is not None and "$" not in default else None)
         return True
     present = value != "" or not operator.startswith(":")
     if operator.endswith("+"):

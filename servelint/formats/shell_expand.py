@@ -102,6 +102,11 @@ class Value:
         return self.pieces[0] if self.pieces and isinstance(self.pieces[0], str) else ""
 
     @property
+    def suffix(self) -> str:
+        """What is known of its end, where its beginning is not all there is."""
+        return self.pieces[-1] if len(self.pieces) > 1 and isinstance(self.pieces[-1], str) else ""
+
+    @property
     def guess(self) -> str | None:
         """The text with all guesses taken, or None."""
         texts = [piece if isinstance(piece, str) else piece.guess for piece in self.pieces]
@@ -960,6 +965,7 @@ class Expander:
             literal,
             None if many else 1,
             source,
+            value.suffix,
         )
         return Element(value, word, tuple(items))
 

@@ -32,7 +32,8 @@ class Word:
     `--j='{"a": 1}'` for its last quoted stretch, so an edit must stay within one stretch. To replace a whole word, put
     `quote_word` in the place of its `span`. `literal` is False where a variable or an expansion supplied part of the
     text; `source` is the assignment it came from where that is one.
-    `count` is 1, or None for something that may become any number of words.
+    `count` is 1, or None for something that may become any number of words. `suffix` is what is known of the end of a
+    text that cannot be known as a whole.
     """
 
     text: str | None
@@ -46,6 +47,7 @@ class Word:
     literal: bool = True
     count: int | None = 1
     source: Span | None = None
+    suffix: str = ""
 
 
 @record

@@ -366,8 +366,10 @@ def filled_words(
         shown = made.inner.text
         if made.names:
             reason = f"{made.names[0]} is not known from here"
-            yield replace(word, text=None, prefix=shown.partition(UNKNOWN)[0], reason=reason, inner=None, literal=False,
-                          guess=None)  # fmt: skip
+            yield replace(
+                word, text=None, prefix=shown.partition(UNKNOWN)[0], suffix=shown.rpartition(UNKNOWN)[2], reason=reason,
+                inner=None, literal=False,
+            )  # fmt: skip
         else:
             yield replace(word, text=shown, prefix=shown, inner=made.inner, literal=not made.supplied)
 

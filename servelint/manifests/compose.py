@@ -130,8 +130,9 @@ class _Reader:
         text = filled.inner.text
         if filled.names:
             return Argument(
-                None, node.span, _from_outside(filled), text.partition(UNKNOWN)[0], form="yaml", literal=False
-            )
+                None, node.span, _from_outside(filled), text.partition(UNKNOWN)[0], form="yaml", literal=False,
+                suffix=text.rpartition(UNKNOWN)[2], guess=filled.guess(0, text),
+            )  # fmt: skip
         return Argument(text, node.span, inner=filled.inner, literal=not filled.supplied, form="yaml", node=node)
 
 
@@ -143,7 +144,10 @@ def _word(word: Word, filled: Filled) -> Argument:
     if UNKNOWN in text:
         # A variable alone may be any number of words: it is filled in before the string is split.
         count = None if text == UNKNOWN and not word.quote else 1
-        return Argument(None, span, _from_outside(filled), text.partition(UNKNOWN)[0], None, count, False, "string")
+        return Argument(
+            None, span, _from_outside(filled), text.partition(UNKNOWN)[0], None, count, False, "string", None,
+            text.rpartition(UNKNOWN)[2], filled.guess(word.span.start, text),
+        )  # fmt: skip
     inner = word.inner.within(filled.inner) if word.inner is not None else None
     return Argument(text, span, inner=inner, literal=literal, form="string")
 

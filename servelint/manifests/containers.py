@@ -166,7 +166,10 @@ def _whole(word: Argument) -> Embedded:
 
 def word_argument(word: Word) -> Argument:
     """A shell word as an engine's argument."""
-    return Argument(word.text, word.span, word.reason, word.prefix, word.inner, word.count, word.literal, "shell")
+    return Argument(
+        word.text, word.span, word.reason, word.prefix, word.inner, word.count, word.literal, "shell", None,
+        word.suffix, word.guess if word.text is None else None,
+    )  # fmt: skip
 
 
 def mapped(argument: Argument, inner: Embedded) -> Argument:

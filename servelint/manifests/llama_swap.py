@@ -158,7 +158,10 @@ def _argument(word: Word, lines: Embedded, filled: Filled) -> Argument:
         reason = "set when the program starts" if name in _SET_AT_START else f"{name} is not known from here"
         # A macro alone may hold several options.
         count = None if text == UNKNOWN and not word.quote and name not in _SET_AT_START else 1
-        return Argument(None, span, reason, text.partition(UNKNOWN)[0], None, count, False, "string")
+        return Argument(
+            None, span, reason, text.partition(UNKNOWN)[0], None, count, False, "string", None,
+            text.rpartition(UNKNOWN)[2],
+        )  # fmt: skip
     inner = word.inner.within(lines) if word.inner is not None else None
     written = span.end - span.start
     literal = word.inner is not None and written >= len(text)

@@ -19,7 +19,8 @@ class Setting:
     `reason` then says why. `data` holds the typed value of forms that have types (JSON, YAML). `span` is the value as
     written, quotes included (the name where there is no value), `whole` the whole setting. `origin` names the place in
     the form's own words (`PARAMETER stop`, `generation_config.json eos_token_id`, `image tag`). `path` is set only
-    where the setting stands in another file than the serving.
+    where the setting stands in another file than the serving. `likely` is what a value that cannot be known most
+    likely is: enough to tell a model's family by, never to judge a value by.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Setting:
     path: str | None = None
     data: Any = None
     reason: str | None = None
+    likely: str | None = None
 
 
 @record
@@ -41,7 +43,9 @@ class Argument:
     maps the text to the host and back where the word can be edited. `count` is 1, or None for something that may be any
     number of words (`"$@"`, an unquoted `$EXTRA`). `literal` is False where a variable supplied part of the text.
     `form` tells how it stands there: `shell` (a shell word), `yaml` (a list item), `list` (an item of a JSON list),
-    `string` (part of a string that is split into words). `node` is the host's own node where it has one.
+    `string` (part of a string that is split into words). `node` is the host's own node where it has one. Of a text that
+    cannot be known, `suffix` is what is known of its end, and `guess` what it is where nobody says otherwise (the
+    default of `${MODEL:-…}`).
     """
 
     text: str | None
@@ -53,6 +57,19 @@ class Argument:
     literal: bool = True
     form: str = "shell"
     node: Any = None
+    suffix: str = ""
+    guess: str | None = None
+
+
+def likely_model(argument: Argument | None) -> str | None:
+    """What names a model in a word that cannot be known: its default, else the file's name at the end of its path."""
+    if argument is None or argument.text is not None:
+        return None
+    if argument.guess:
+        _, equals, value = argument.guess.partition("=")
+        return value if equals and argument.guess.startswith("-") else argument.guess
+    _, slash, name = argument.suffix.rpartition("/")
+    return name.strip() or None if slash else None
 
 
 @record

@@ -43,7 +43,8 @@ def render_text(report: Report, style: Style) -> Iterator[str]:
 def _block(serving: dict[str, Any], style: Style) -> Iterator[str]:
     engine = " ".join(filter(None, (serving["engine"], serving["engine_version"])))
     yield paint(printable(f"{serving['path']}:{serving['line']}: ") + printable(engine), "bold", style)
-    model = serving["model"] if serving["model"] is not None else "not known from here"
+    likely = serving.get("likely_model")
+    model = serving["model"] or (f"likely {likely}" if likely else "not known from here")
     known = [word for word in (serving["family"], serving["role"]) if word and word != "unknown"]
     yield _row("model", printable(model) + (f" ({', '.join(known)})" if known else ""), style)
     text, color = _VERDICTS.get(serving["verdict"], (serving["verdict"], "dim"))

@@ -14,6 +14,7 @@ def describe(deployment: Deployment, locator: Locator) -> dict[str, Any]:
     """A deployment by the names that `schemas/report.schema.json` fixes."""
     serving, identity, reading = deployment.serving, deployment.identity, deployment.reading
     arguments = serving.arguments
+    likely = serving.model.likely if serving.model is not None else None
     return {
         "path": serving.path,
         "line": locator.line(serving.path, serving.span) or 1,
@@ -27,6 +28,8 @@ def describe(deployment: Deployment, locator: Locator) -> dict[str, Any]:
         "default_cap": _cap(reading.default_cap),
         "verdict": deployment.verdict,
         "argv": None if arguments is None else [argument.text for argument in arguments],
+        # Told only where there is something to tell.
+        **({} if likely is None else {"likely_model": likely}),
     }
 
 

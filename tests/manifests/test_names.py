@@ -25,5 +25,5 @@ def test_other_files_do_not(name: str) -> None:
 def test_no_ending_of_a_kind_is_ruled_out() -> None:
     assert {kind.name for kind in KINDS} == {
         "modelfile", "generation-config", "model-config", "chat-template", "adapter-config", "gguf", "env-file",
-        "launch-script", "kubernetes", "compose", "llama-swap", "localai",
+        "launch-script", "kubernetes", "compose", "llama-swap", "localai", "unit", "dockerfile",
     }  # fmt: skip
