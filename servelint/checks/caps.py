@@ -27,6 +27,9 @@ def check_low_cap(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     threshold = parameter("SL201", "threshold", policy)
     if cap is None or not 0 < cap.value < threshold or is_benchmark(serving.path):
         return
+    if any(setting.elsewhere and setting.span == cap.span for setting in serving.environment):
+        # The file that it stands in says so itself.
+        return
     if identity.role not in ("unknown", "instruct", "reasoning") or not deployment.reading.generates:
         return
     help_text = "raise it to what your longest answer needs, once the terminators are right"

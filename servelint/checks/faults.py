@@ -40,6 +40,8 @@ _RULES: dict[str, tuple[str, Severity]] = {
     "list-in-one": ("SL108", "error"),
     "text-stripped": ("SL109", "warning"),
     "emptied": ("SL104", "error"),
+    "stop-quotes": ("SL107", "error"),
+    "kept-quotes": ("SL510", "error"),
 }
 
 
@@ -47,7 +49,11 @@ def check_faults(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     """One finding for every fault that the engine's reading brought up."""
     command = deployment.serving.facts.get("command")
     last = command.words[-1] if command is not None else None
+    # What stands in a file of its own is told there; here only what the two make of each other is.
+    elsewhere = {setting.span for setting in deployment.serving.environment if setting.elsewhere}
     for fault in deployment.reading.faults:
+        if fault.sort in _OF_A_VALUE and fault.span in elsewhere:
+            continue
         if last is not None and last.text in (" ", "\t", "\r") and fault.sort == "conflict":
             # A backslash with a blank behind it makes a word of the blank: SL509 says so.
             arguments = deployment.serving.arguments
@@ -85,6 +91,8 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
         return _rename(serving, fault, fault.suggestion)
     if fault.suggestion is None or not fault.certain or fault.sort not in _MENDED:
         return None, None
+    if fault.sort in ("stop-quotes", "kept-quotes"):
+        return repair("leave the quotes out", (Edit(fault.span.start, fault.span.end, fault.suggestion),))
     argument = next((word for word in serving.arguments or () if word.span.covers(fault.span)), None)
     if argument is None or argument.text is None or not argument.literal:
         return None, "the word is not written out here"
@@ -204,7 +212,9 @@ def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str)
 
 # What is meant in a file that measures and does not serve.
 _NOT_IN_BENCHMARKS = frozenset({"SL112", "SL206"})
-_MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes", "list-in-one"})
+_MENDED = frozenset({"not-split", "literal-quotes", "lost-quotes", "list-in-one", "stop-quotes", "kept-quotes"})
+
+_OF_A_VALUE = frozenset({"invalid-value", "unknown-option", "deprecated", "removed"})
 
 _PROBLEM_HELP = {
     "SL501": "nothing else in this file is judged before it can be read",

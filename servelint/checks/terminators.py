@@ -59,6 +59,9 @@ def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator
     if not missing:
         return
     serving, identity, reading = deployment.serving, deployment.identity, deployment.reading
+    if any(fault.sort == "bans-end" for fault in reading.faults):
+        # What forbids every end is the fault, and is told as that.
+        return
     stops = _stops(deployment)
     listed = bool(stops)
     names = listing([token.text for token in missing])
@@ -143,9 +146,10 @@ def check_missing_document_terminator(deployment: Deployment, policy: Policy) ->
 
 
 def check_emptied_stops(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
-    """SL104: a stop without text, in a list that replaces the model's own."""
-    stops = _stops(deployment)
-    for setting in stops:
+    """SL104 on a Modelfile: a stop without text, in a list that replaces the model's own."""
+    if deployment.serving.engine != "ollama":
+        return
+    for setting in _stops(deployment):
         if setting.value != "":
             continue
         yield Finding(

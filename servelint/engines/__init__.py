@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 # Engines whose reading looks at the model's own files.
-_READS_FILES = frozenset({"vllm", "tgi", "sglang", "llama.cpp"})
+_READS_FILES = frozenset({"vllm", "tgi", "sglang", "llama.cpp", "koboldcpp", "llama-cpp-python"})
 
 
 def with_model(serving: Serving, context: Context) -> Serving:
@@ -20,7 +20,7 @@ def with_model(serving: Serving, context: Context) -> Serving:
 
     Where the model's files lie within reach, `facts` of the serving gets the `folder`.
     """
-    if serving.arguments is None and serving.kind != "env-file":
+    if serving.arguments is None and serving.kind not in ("env-file", "llama-preset", "local-preset"):
         return serving
     named = serving if serving.model is not None else _with_named_model(serving, context)
     return _with_folder(named, context)
@@ -115,6 +115,10 @@ def _read_engine(serving: Serving, identity: Identity, context: Context) -> Read
             from servelint.engines.sglang import read_sglang
 
             return with_published_ids(serving, identity, read_sglang(serving, identity, context))
+        case "lm-studio" | "koboldcpp" | "llama-cpp-python":
+            from servelint.engines.local_presets import read_local_preset
+
+            return read_local_preset(serving, identity)
         case "localai":
             from servelint.engines.localai import read_localai
 

@@ -48,7 +48,8 @@ class Misfit:
 
     `sort` is `unknown` (no such option), `stray` (a word that belongs to no option), `joined` (an option and its value
     in one word; `parts` are the two), `missing` (no value behind it), `value` (the value does not fit, `reason` says
-    what the program does), `truth` (a variable that is neither true nor false).
+    what the program does), `truth` (a variable that is neither true nor false). `spelled` is the option's name as it
+    stands there.
     """
 
     sort: str
@@ -59,6 +60,7 @@ class Misfit:
     parts: tuple[str, ...] = ()
     certain: bool = True
     argument: Argument | None = None
+    spelled: str = ""
 
 
 @record
@@ -176,7 +178,9 @@ def _take(
     data, reason = converted(option, value.text)
     if reason is not None:
         certain = option.kind != "choice"
-        misfits.append(Misfit("value", value.span, value.text, option, reason, certain=certain, argument=value))
+        misfits.append(
+            Misfit("value", value.span, value.text, option, reason, certain=certain, argument=value, spelled=spelled)
+        )
     options.append(Option(option.flag, spelled, value.text, value.span, word.span, data, False, value))
     return 1 + len(values)
 
@@ -293,20 +297,69 @@ def parse_variables(environment: Sequence[Setting]) -> ServerLine:
     return ServerLine(tuple(options), tuple(misfits))
 
 
+# Keys that a router's preset takes beside the options.
+_PRESET_KEYS = frozenset({"load-on-startup", "stop-timeout", "dedup-cache-models", "version"})
+
+
+def parse_preset(settings: Sequence[Setting], is_config: bool) -> ServerLine:
+    """The keys of a preset's section, the common ones before its own; of repeated keys the last one counts.
+
+    A key is an option's name without its dashes, or its variable. In `config.ini` a plain switch is on whatever its
+    value says.
+    """
+    options: list[Option] = []
+    misfits: list[Misfit] = []
+    for setting in settings:
+        if setting.name in _PRESET_KEYS or setting.value is None:
+            continue
+        option = _of_key(setting.name)
+        if option is None:
+            misfits.append(Misfit("key", setting.whole, setting.name, certain=not is_config, spelled=setting.name))
+            continue
+        data, misfit = _preset_value(option, setting, setting.value, is_config)
+        if misfit is not None:
+            misfits.append(misfit)
+        if data is not None:
+            options.append(Option(option.flag, setting.name, setting.value, setting.span, setting.whole, data))
+    return ServerLine(tuple(options), tuple(misfits))
+
+
+def _of_key(key: str) -> ServerOption | None:
+    found = options_by_name().get(f"--{key}") or options_by_name().get(f"-{key}")
+    return found or options_by_variable().get(key)
+
+
+def _preset_value(option: ServerOption, setting: Setting, value: str, is_config: bool) -> tuple[Any, Misfit | None]:
+    if option.kind == "switch" and is_config:
+        return True, None
+    if option.takes == 0:
+        negated = f"--{setting.name}" in option.negative or setting.name == option.negative_variable
+        if value not in _TRUE | _FALSE:
+            return None, Misfit("truth", setting.span, value, option, spelled=setting.name)
+        truth = (value in _TRUE) is not negated
+        return (True if truth else None) if option.kind == "switch" else truth, None
+    data, reason = converted(option, value)
+    if reason is None:
+        return data, None
+    certain = option.kind != "choice"
+    return data, Misfit("value", setting.span, value, option, reason, certain=certain, spelled=setting.name)
+
+
 def _variable(option: ServerOption, setting: Setting, value: str) -> tuple[Any, Misfit | None]:
     if option.kind == "pair":
         if setting.name == option.negative_variable:
             # Present is enough: `LLAMA_ARG_NO_CONTEXT_SHIFT=0` turns it off all the same.
             return False, None
         if value not in _TRUE | _FALSE:
-            return None, Misfit("truth", setting.span, value, option)
+            return None, Misfit("truth", setting.span, value, option, spelled=setting.name)
         return value in _TRUE, None
     if option.kind == "switch":
         return (True if value in _TRUE else None), None
     data, reason = converted(option, value)
     if reason is None:
         return data, None
-    return data, Misfit("value", setting.span, value, option, reason, certain=option.kind != "choice")
+    certain = option.kind != "choice"
+    return data, Misfit("value", setting.span, value, option, reason, certain=certain, spelled=setting.name)
 
 
 def split_list(text: str) -> Iterator[tuple[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from servelint.engines.near_names import nearest_name
 from servelint.engines.reading import Fault, Option, StopSet
 from servelint.manifests.serving import Serving
 from servelint.models.identity import Identity
+from servelint.text import Span
 from servelint.text.distance import edit_distance
 
 _ENDS = "The program prints `invalid argument` and ends."
@@ -42,6 +43,7 @@ _EXPLAINED: dict[str, str] = {
 }
 # Only the command-line chat and completion programs have these (measured on llama-server).
 _OF_OTHER_PROGRAMS = frozenset({"-cnv", "--conversation", "--in-prefix", "--in-suffix", "-i", "--interactive"})
+_OFF = frozenset({"off", "disabled", "false", "0"})
 # Known to earlier builds, and what took their place in the build that the table is of.
 _FORMER: dict[str, str] = {
     "--no-mmap": "--load-mode none", "--mlock": "--load-mode mlock", "-dio": "--load-mode dio",
@@ -60,8 +62,9 @@ def faults_of(
     """Everything that is to be said, by place."""
     faults = [fault for misfit in (*variables.misfits, *words.misfits) if (fault := _of_misfit(misfit)) is not None]
     faults += _near_variables(serving)
-    faults += _shadowed(variables, words)
-    faults += _of_overrides(overrides, identity)
+    faults += _of_preset(serving)
+    faults += _shadowed(variables, words, _sections(serving))
+    faults += faults_of_overrides(overrides, identity)
     faults += _of_ends(identity, variables, words, stop_set)
     faults += _of_length(identity, variables, words)
     faults.sort(key=lambda fault: (fault.span.start, fault.span.end, fault.sort))
@@ -87,6 +90,8 @@ def _of_misfit(misfit: Misfit) -> Fault | None:
     if misfit.sort == "stray":
         message = f"{text!r} belongs to no option: llama-server takes options only"
         return Fault("fatal", message, misfit.span, subject=text, why=_ENDS, certain=misfit.certain)
+    if misfit.sort == "key":
+        return _of_key(misfit)
     if misfit.sort == "truth":
         message = f"{text!r} is no truth value to llama.cpp: the program ends"
         return Fault(
@@ -95,6 +100,21 @@ def _of_misfit(misfit: Misfit) -> Fault | None:
     if misfit.sort == "value":
         return _of_value(misfit)
     return _of_unknown(misfit)
+
+
+def _of_key(misfit: Misfit) -> Fault:
+    """A key of a preset that names no option: the router refuses the file, `config.ini` only warns of it."""
+    key = misfit.text
+    dashed = key.replace("_", "-")
+    near = dashed if f"--{dashed}" in options_by_name() and dashed != key else None
+    near = near or (nearest_name(f"--{key}", options_by_name()) or "").removeprefix("--") or None
+    what = "the router does not start" if misfit.certain else "it is passed over with a warning"
+    explained = _EXPLAINED.get(f"--{dashed}", "")
+    return Fault(
+        "unknown-option", f"llama.cpp knows no key {key}: {what}", misfit.span, near, misfit.certain, key,
+        help="" if near else explained,
+        why="Keys are the names of options without their dashes, with dashes inside, or their variables.",
+    )  # fmt: skip
 
 
 def _of_value(misfit: Misfit) -> Fault | None:
@@ -108,9 +128,9 @@ def _of_value(misfit: Misfit) -> Fault | None:
         if near is None:
             # Another build, or a fork, may take it.
             return None
-        message = f"{option.flag} does not take {_shown(text)!r}"
+        message = f"{misfit.spelled} does not take {_shown(text)!r}"
         return Fault("invalid-value", message, misfit.span, near, False, option.flag, help=f"did you mean {near}?")
-    message = f"{option.flag} {_shown(text)!r}: {misfit.reason}"
+    message = f"{misfit.spelled} {_shown(text)!r}: {misfit.reason}"
     return Fault(
         "invalid-value", message, misfit.span, subject=option.flag, why="What stands here is not what is served.",
         help=_better_number(text),
@@ -118,7 +138,7 @@ def _of_value(misfit: Misfit) -> Fault | None:
 
 
 def _of_json(misfit: Misfit) -> Fault:
-    name = misfit.option.flag if misfit.option is not None else ""
+    name = misfit.spelled
     value = misfit.text
     if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"`" and _is_json(value[1:-1]):
         return Fault(
@@ -215,12 +235,56 @@ def _near_variable(name: str) -> str | None:
     return found[0] if len(found) == 1 and not name[-1].isdigit() else None
 
 
-def _shadowed(variables: ServerLine, words: ServerLine) -> Iterator[Fault]:
+def _of_preset(serving: Serving) -> Iterator[Fault]:
+    """What an INI file makes of remarks and quotes, and of a switch that is told to be off."""
+    if serving.kind != "llama-preset":
+        return
+    for setting in serving.settings:
+        entry = setting.data
+        option = options_by_name().get(f"--{setting.name}") or options_by_variable().get(setting.name)
+        text = serving.facts["document"].text
+        if entry.remark is not None and text[entry.remark.start - 1] not in " \t=":
+            yield Fault(
+                "invalid-value", f"{setting.name} is {_shown(entry.value)!r}: the {text[entry.remark.start]} behind it "
+                "begins a remark", setting.whole, subject=setting.name,
+                why="In llama.cpp's INI files nothing protects a `#` or a `;`.",
+                help="a value with one of them can only be given on the command line",
+            )  # fmt: skip
+        elif entry.remark is not None and not entry.value:
+            yield Fault(
+                "invalid-value", f"{setting.name} is empty: all behind the `=` is a remark", setting.whole,
+                subject=setting.name, why="In llama.cpp's INI files nothing protects a `#` or a `;`.",
+                help="a value with one of them can only be given on the command line",
+            )  # fmt: skip
+        if len(entry.value) > 1 and entry.value[0] == entry.value[-1] and entry.value[0] in "'\"":
+            sort = "stop-quotes" if option is not None and option.flag == "--reverse-prompt" else "kept-quotes"
+            yield Fault(
+                sort, f"the quotes are part of the value of {setting.name}: {_shown(entry.value)}", setting.span,
+                entry.value[1:-1], subject=setting.name, why="llama.cpp's INI files know no quotes.",
+                help=f"write {_shown(entry.value[1:-1])}",
+            )  # fmt: skip
+        if serving.facts["is_config"] and option is not None and option.kind == "switch" and entry.value in _OFF:
+            yield Fault(
+                "invalid-value", f"{setting.name} = {entry.value} turns it on: in config.ini the value of a plain "
+                "switch is not looked at", setting.whole, subject=setting.name,
+                why="It holds for every llama.cpp program of that user.", help="remove the line",
+            )  # fmt: skip
+
+
+def _sections(serving: Serving) -> dict[Span, str]:
+    """Which section of an INI file each setting is in; empty for any other form."""
+    return {setting.whole: setting.data.section for setting in serving.settings if serving.kind == "llama-preset"}
+
+
+def _shadowed(variables: ServerLine, words: ServerLine, sections: Mapping[Span, str]) -> Iterator[Fault]:
     by_name = options_by_name()
     last: dict[str, Option] = {}
     for option in words.options:
         earlier = last.get(option.name)
-        if earlier is not None and not by_name[option.name].gathered and _differ(earlier, option):
+        gathered = by_name[option.name].gathered and not sections
+        # A section's own value over the common one is how presets are meant.
+        same = earlier is None or sections.get(earlier.name_span) == sections.get(option.name_span)
+        if earlier is not None and same and not gathered and _differ(earlier, option):
             yield Fault(
                 "shadowed", f"{earlier.spelled} {_value(earlier)} has no effect: {option.spelled} {_value(option)} "
                 "behind it wins", earlier.span, subject=option.name, related=((option.span, "this one wins"),),
@@ -243,7 +307,8 @@ def _value(option: Option) -> str:
     return _shown(option.value) if option.value is not None else ""
 
 
-def _of_overrides(overrides: Sequence[Override], identity: Identity) -> Iterator[Fault]:
+def faults_of_overrides(overrides: Sequence[Override], identity: Identity) -> Iterator[Fault]:
+    """What is wrong with overrides of a GGUF's keys, in themselves and for this model."""
     first: dict[str, Override] = {}
     for item in overrides:
         if item.refused is not None:
@@ -325,7 +390,7 @@ def _of_ends(identity: Identity, variables: ServerLine, words: ServerLine, stop_
     ignored = words.last("--ignore-eos")
     if ignored is not None:
         yield Fault(
-            "bans-end", "--ignore-eos forbids every token that ends an answer", ignored.name_span,
+            "bans-end", f"{ignored.spelled} forbids every token that ends an answer", ignored.name_span,
             subject="--ignore-eos", why="No answer ends by itself: each runs to the cap, or to the end of the context.",
             help="leave it out, and let requests that want it send ignore_eos",
         )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from servelint.data import load
 from servelint.engines.llamacpp import ends_by_text, read_vocabulary_ends
-from servelint.engines.llamacpp_arguments import ServerLine, parse_variables, parse_words
+from servelint.engines.llamacpp_arguments import ServerLine, parse_preset, parse_variables, parse_words
 from servelint.engines.llamacpp_overrides import Override, id_overrides, overrides_of
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet, StopText
 from servelint.files.context import Context
@@ -38,9 +38,15 @@ def parse_serving(serving: Serving) -> tuple[ServerLine, ServerLine]:
     if kept is not None and kept[0] is serving.arguments and kept[1] is serving.environment:
         found: tuple[ServerLine, ServerLine] = kept[2]
         return found
-    result = parse_variables(serving.environment), parse_words(serving.arguments or ())
+    result = parse_variables(serving.environment), _words_of(serving)
     serving.facts[_PARSED] = serving.arguments, serving.environment, result
     return result
+
+
+def _words_of(serving: Serving) -> ServerLine:
+    if serving.kind == "llama-preset":
+        return parse_preset(serving.settings, bool(serving.facts.get("is_config")))
+    return parse_words(serving.arguments or ())
 
 
 def _winner(serving: Serving, flag: str) -> Option | None:
@@ -116,7 +122,7 @@ def _chat_template(serving: Serving, context: Context | None) -> tuple[str, Opti
         return text.value, text
     if file is None or not file.value or context is None:
         return None
-    from servelint.models.location import read_beside
+    from servelint.files.beside import read_beside
 
     found = read_beside(serving.path, file.value, context)
     return None if found is None else (found[1], file)
@@ -127,6 +133,9 @@ def _stop_set(
 ) -> tuple[StopSet, tuple[Setting, ...]]:
     """What ends generation: ids of the file or of an override, the list by text, and the reverse prompts."""
     prompts = [option for option in words.all("--reverse-prompt") if option.value is not None]
+    if serving.kind == "llama-preset":
+        # In an INI file the last of several lines counts alone.
+        prompts = prompts[-1:]
     settings = tuple(
         Setting("stop", option.value, option.span, option.span, option.spelled) for option in prompts if option.value
     )
@@ -136,7 +145,7 @@ def _stop_set(
     vocabulary: Vocabulary | None = serving.facts.get("vocabulary")
     version = serving.version.value if serving.version is not None else None
     if not ignored:
-        ids, tokens, reasons = _ends(identity, vocabulary, overrides, version)
+        ids, tokens, reasons = ends_of(identity, vocabulary, overrides, version)
         unknown += reasons
     control = {token.text for token in (*identity.terminators, *identity.vocabulary)} | set(ends_by_text(()))
     if vocabulary is not None:
@@ -150,9 +159,10 @@ def _stop_set(
     return StopSet(texts, ids, tokens, tuple(unknown)), settings
 
 
-def _ends(
+def ends_of(
     identity: Identity, vocabulary: Vocabulary | None, overrides: Sequence[Override], version: str | None
 ) -> tuple[tuple[StopId, ...], tuple[str, ...], list[str]]:
+    """The end ids, the tokens that end by their text, and what is unknown of both."""
     texts = {token.id: token.text for token in (*identity.vocabulary, *identity.terminators)}
     own = id_overrides(overrides, identity.vocabulary_size)
     given = tuple(

@@ -21,10 +21,10 @@ from servelint.engines.sglang_arguments import (
     parse_words,
     without_program,
 )
+from servelint.files.beside import read_beside
 from servelint.files.context import Context
 from servelint.manifests.serving import Serving, Setting, likely_model
 from servelint.models.identity import Identity
-from servelint.models.location import read_beside
 
 # What a request to the completions route gets without a `max_tokens` of its own.
 COMPLETION_TOKENS = 16

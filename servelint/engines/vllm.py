@@ -14,11 +14,11 @@ from servelint.engines.meant_json import load_json
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet
 from servelint.engines.vllm_arguments import Parsed, parse_serve
 from servelint.engines.vllm_sampling import ALLOWED_KEYS, COMPLETION_TOKENS
+from servelint.files.beside import places_of, read_beside
 from servelint.files.context import Context
 from servelint.manifests.serving import Argument, Serving, Setting, likely_model
 from servelint.manifests.versions import at_least, before, repository_of_image
 from servelint.models.identity import Identity
-from servelint.models.location import places_of, read_beside
 from servelint.records import record
 from servelint.text import Span
 

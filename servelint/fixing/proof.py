@@ -112,6 +112,30 @@ def _prove_unit(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
     return None
 
 
+def _prove_ini(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    edited = _Edited(edits)
+    kept = [setting for setting in old.facts["document"].settings if not edited.touches(setting.whole)]
+    following = iter(new.facts["document"].settings)
+    for setting in kept:
+        wanted = (setting.section, setting.name, setting.value)
+        if not any((other.section, other.name, other.value) == wanted for other in following):
+            return f"the setting {setting.name} would change"
+    return None
+
+
+def _prove_lines(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    """Every line that no edit touches must still stand there, in its order."""
+    edited = _Edited(edits)
+    following = iter(new.text.split("\n"))
+    position = 0
+    for line in old.text.split("\n"):
+        kept = not edited.touches(Span(position, position + len(line)))
+        if kept and not any(other == line for other in following):
+            return f"the line {line.strip()[:60]!r} would change"
+        position += len(line) + 1
+    return None
+
+
 def _prove_dockerfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     edited = _Edited(edits)
     kept = [each for each in old.facts["document"].instructions if not edited.touches(each.span)]
@@ -253,6 +277,8 @@ _PROOFS: dict[str, Callable[[Manifest, Manifest, Sequence[Edit]], str | None]] =
     "env": _prove_env,
     "shell": _prove_shell,
     "unit": _prove_unit,
+    "ini": _prove_ini,
+    "lines": _prove_lines,
     "dockerfile": _prove_dockerfile,
     "json": _prove_json,
     "yaml": _prove_yaml,

@@ -66,6 +66,11 @@ _NOT_ENV_FILES = (
 )  # fmt: skip
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".zsh")
 _ENGINE_MARKERS = (b"vllm", b"text-generation", b"huggingface", b"llama", b"sglang", b".gguf", b"modelfile")
+_CONFIG_MARKERS = (
+    b"max-model-len", b"max_model_len", b"tensor-parallel-size", b"tensor_parallel_size", b"gpu-memory-utilization",
+    b"gpu_memory_utilization", b"model-path", b"model_path", b"mem-fraction-static", b"generation-config",
+    b"served-model-name", b"context-length", b"max-num-seqs", b"enforce-eager",
+)  # fmt: skip
 _KUBERNETES_MARKERS = (
     b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
 )  # fmt: skip
@@ -129,7 +134,13 @@ def _is_env_name(name: str) -> bool:
 
 
 def _has_launcher_variables(data: bytes) -> bool:
-    return b"MODEL_ID" in data or b"_TOTAL_TOKEN" in data or b"MAX_INPUT_" in data or b"MAX_BATCH_" in data
+    return (
+        b"LLAMA_ARG_" in data
+        or b"MODEL_ID" in data
+        or b"_TOTAL_TOKEN" in data
+        or b"MAX_INPUT_" in data
+        or b"MAX_BATCH_" in data
+    )
 
 
 def _is_shell(data: bytes) -> bool:
@@ -159,6 +170,37 @@ def _is_dockerfile_name(name: str) -> bool:
 
 def _is_dockerfile(data: bytes) -> bool:
     return _is_shell(data) or b"MODEL_ID" in data
+
+
+def _is_llama_preset(data: bytes) -> bool:
+    return any(key in data for key in (b"LLAMA_ARG_", b".gguf", b"hf-repo", b"n-predict", b"ctx-size", b"ignore-eos",
+                                       b"reverse-prompt"))  # fmt: skip
+
+
+def _is_recipes_name(name: str) -> bool:
+    lowered = name.lower()
+    return (
+        lowered.startswith(("makefile", "procfile"))
+        or lowered in ("gnumakefile", "justfile", ".justfile")
+        or lowered.endswith((".mk", ".just"))
+    )
+
+
+def _is_skypilot(data: bytes) -> bool:
+    return b"run:" in data and _names_engine(data)
+
+
+def _is_engine_config(data: bytes) -> bool:
+    return b"model" in data and any(marker in data for marker in _CONFIG_MARKERS)
+
+
+def _is_local_preset(data: bytes) -> bool:
+    return (
+        b'"llm.prediction.' in data
+        or b'"gpulayers"' in data
+        or b'"contextsize"' in data
+        or (b".gguf" in data and b'"models"' in data)
+    )
 
 
 def _is_unit(data: bytes) -> bool:
@@ -216,6 +258,10 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)chat_template\.jinja$", lambda name: name == "chat_template.jinja", _always, ("jinja",),
     ),
     Kind(
+        "local-preset", "preset of LM Studio, KoboldCpp or llama-cpp-python", "servelint.manifests.local_presets:read",
+        r"\.(json|kcpps)$", lambda name: name.endswith((".json", ".kcpps")), _is_local_preset, ("json", "kcpps"),
+    ),
+    Kind(
         "adapter-config", "LoRA adapter", "servelint.manifests.adapter_config:read",
         r"(^|/)adapter_config\.json$", lambda name: name == "adapter_config.json",
         lambda data: b"base_model_name_or_path" in data, ("json",),
@@ -225,7 +271,7 @@ KINDS: tuple[Kind, ...] = (
         r"\.gguf$", lambda name: name.lower().endswith(".gguf"), _always, ("gguf",),
     ),
     Kind(
-        "env-file", "TGI environment file", "servelint.manifests.env_file:read",
+        "env-file", "environment file of TGI or llama-server", "servelint.manifests.env_file:read",
         r"(^|/)[^/]*\.?env([._][^/]*)?$", _is_env_name, _has_launcher_variables,
     ),
     Kind(
@@ -251,9 +297,26 @@ KINDS: tuple[Kind, ...] = (
         r"(?i)(^|[/.])(dockerfile|containerfile)([.-][^/]*)?$", _is_dockerfile_name, _is_dockerfile,
     ),
     Kind(
+        "llama-preset", "llama.cpp preset or config.ini", "servelint.manifests.llama_preset:read",
+        r"\.ini$", lambda name: name.endswith(".ini"), _is_llama_preset, ("ini",),
+    ),
+    Kind(
         "unit", "systemd service, drop-in or Quadlet", "servelint.manifests.unit:read",
         r"\.(service|container|conf)$", lambda name: name.endswith((".service", ".container", ".conf")),
         _is_unit, ("service", "container", "conf"),
+    ),
+    Kind(
+        "recipes", "Makefile, justfile or Procfile", "servelint.manifests.recipes:read_lines",
+        r"(?i)(^|/)(gnumakefile|makefile([.-][^/]*)?|\.?justfile|procfile([.-][^/]*)?)$|\.(mk|just)$",
+        _is_recipes_name, _is_shell,
+    ),
+    Kind(
+        "skypilot", "SkyPilot task", "servelint.manifests.recipes:read_skypilot",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_skypilot, ("yaml", "yml"),
+    ),
+    Kind(
+        "engine-config", "options of vLLM or SGLang in YAML", "servelint.manifests.engine_config:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_engine_config, ("yaml", "yml"),
     ),
     Kind(
         "llama-swap", "llama-swap configuration", "servelint.manifests.llama_swap:read",

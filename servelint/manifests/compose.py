@@ -20,6 +20,7 @@ from servelint.formats.problem import Problem
 from servelint.formats.shell_words import Word, split_words
 from servelint.formats.yaml import Node, YamlFile, embedded, embedded_late, entries, get, is_templated, read_yaml
 from servelint.manifests.containers import servings_of_container, version_setting
+from servelint.manifests.env_file import settings_elsewhere
 from servelint.manifests.serving import Argument, Manifest, Serving, Setting
 from servelint.manifests.yaml_writer import YamlWriter
 from servelint.records import record, replace
@@ -337,8 +338,5 @@ def _of_files(layer: _Reader, context: Context, hidden: list[str]) -> list[Setti
             hidden.append(f"the variables in {path} were not read")
             continue
         dialect = "docker" if form is not None and form.text == "raw" else "compose"
-        found += [
-            Setting(entry.name, entry.value, named.span, named.span, f"{path} {entry.name}", reason=entry.reason)
-            for entry in read_env(source.text, dialect).entries
-        ]
+        found += settings_elsewhere(source.text, dialect, path, named.span)
     return found

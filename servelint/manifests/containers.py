@@ -13,6 +13,7 @@ from servelint.records import replace
 from servelint.text import Embedded
 
 if TYPE_CHECKING:
+    from servelint.files.context import Context
     from servelint.formats.shell import Word
 
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
@@ -72,13 +73,9 @@ def servings_of_words(base: Serving, words: Sequence[Argument], depth: int = 0) 
         return
     run = container_run(words)
     if run is not None:
-        hidden = base.hidden
-        if run.env_files:
-            names = ", ".join(argument.text or "…" for argument in run.env_files)
-            hidden = (*hidden, f"the variables in {names} were not read")
         # The variables around the client are not the container's.
         inner = replace(
-            base, image=run.image, version=version_setting(run.image), environment=run.environment, hidden=hidden,
+            base, image=run.image, version=version_setting(run.image), environment=run.environment,
             facts={**base.facts, "env_files": run.env_files},
         )  # fmt: skip
         yield from servings_of_container(inner, run.entry_point, run.words, depth=depth + 1)
@@ -86,6 +83,30 @@ def servings_of_words(base: Serving, words: Sequence[Argument], depth: int = 0) 
     launch = recognise(words)
     if launch is not None:
         yield with_launch(base, launch)
+
+
+def with_env_files(serving: Serving, context: Context) -> Serving:
+    """The serving with the variables that `docker run --env-file` hands on: those of `-e` win over them.
+
+    Each is placed where its file is named; a file that is not within reach is told among what is hidden.
+    """
+    files: tuple[Argument, ...] = serving.facts.get("env_files", ())
+    if not files:
+        return serving
+    from servelint.files.beside import read_beside
+    from servelint.manifests.env_file import settings_elsewhere
+
+    given = {setting.name for setting in serving.environment}
+    found: dict[str, Setting] = {}
+    hidden = list(serving.hidden)
+    for file in files:
+        near = read_beside(serving.path, file.text, context) if file.text else None
+        if near is None:
+            hidden.append(f"the variables in {file.text or '…'} were not read")
+            continue
+        settings = settings_elsewhere(near[1], "docker", file.text or "", file.span)
+        found.update({setting.name: setting for setting in settings if setting.name not in given})
+    return replace(serving, environment=(*found.values(), *serving.environment), hidden=tuple(hidden))
 
 
 def with_launch(base: Serving, launch: Launch) -> Serving:

@@ -1,4 +1,4 @@
-"""An environment file that configures Hugging Face's text-generation-launcher (TGI), and who reads it."""
+"""An environment file that configures text-generation-launcher (TGI) or llama-server, and who reads it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class EnvWriter:
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
-    """Read an env file; None where it configures no TGI."""
+    """Read an env file; None where it configures neither TGI nor llama.cpp."""
     uses = _uses(path, context)
     dialect = _common(path, uses, context)
     manifest = read_env_manifest(path, source.text, dialect, source.newline, uses)
@@ -79,6 +79,8 @@ def read_env_manifest(path: str, text: str, dialect: str, newline: str = "\n", u
     """
     document = read_env(text, dialect)
     images = {use.image.value: use.image for use in uses if use.image is not None}
+    if _is_llama_file(document):
+        return _llama_manifest(path, text, document, dialect, newline, uses)
     if not _is_launcher_file(document, bool(images)):
         return Manifest(path, "env-file", text, "env")
     image = next(iter(images.values())) if len(images) == 1 else None
@@ -92,6 +94,32 @@ def read_env_manifest(path: str, text: str, dialect: str, newline: str = "\n", u
         environment, hidden, facts,
     )  # fmt: skip
     return Manifest(path, "env-file", text, "env", (serving,), document.problems, document.comments, dict(facts))
+
+
+def _is_llama_file(document: EnvFile) -> bool:
+    """Whether a variable has the name that only llama.cpp's programs read."""
+    return any(entry.name.startswith("LLAMA_ARG_") for entry in document.entries[:_ENTRY_LIMIT])
+
+
+def _llama_manifest(
+    path: str, text: str, document: EnvFile, dialect: str, newline: str, uses: Sequence[Use]
+) -> Manifest:
+    place = next(entry for entry in document.entries if entry.name.startswith("LLAMA_ARG_"))
+    facts = {"document": document, "dialect": dialect, "consumers": tuple(use.path for use in uses)}
+    hidden = tuple(f"arguments in {use.path} win over the variables" for use in uses)
+    serving = Serving(
+        path, place.whole, "env-file", "llama.cpp", EnvWriter(document, newline),
+        environment=tuple(_setting(entry) for entry in document.entries), hidden=hidden, facts=facts,
+    )  # fmt: skip
+    return Manifest(path, "env-file", text, "env", (serving,), document.problems, document.comments, dict(facts))
+
+
+def settings_elsewhere(text: str, dialect: str, name: str, place: Span) -> list[Setting]:
+    """The variables of an env file that another manifest names, each placed where it is named."""
+    return [
+        Setting(entry.name, entry.value, place, place, f"{name} {entry.name}", reason=entry.reason, elsewhere=True)
+        for entry in read_env(text, dialect).entries
+    ]
 
 
 def entry_of(document: EnvFile, setting: Setting) -> EnvEntry | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from servelint.files.context import Context
 from servelint.formats.shell import Command, Heredoc, Script, read_script
-from servelint.manifests.containers import CONDITIONAL, servings_of_words, word_argument
+from servelint.manifests.containers import CONDITIONAL, servings_of_words, with_env_files, word_argument
 from servelint.manifests.serving import Manifest, NoWriter, Piece, Serving, Setting
 from servelint.records import replace
 from servelint.text import Embedded, Source
@@ -22,6 +22,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
         for command in script.commands
         for serving in servings_of_command(path, "launch-script", command, script, source.text)
     ]
+    servings = [with_env_files(serving, context) for serving in servings]
     pieces = tuple(pieces_of(script.heredocs))
     if not servings and not pieces:
         # Whatever else is in a script that launches nothing is no business of ours, syntax errors included.

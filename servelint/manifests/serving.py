@@ -20,7 +20,8 @@ class Setting:
     written, quotes included (the name where there is no value), `whole` the whole setting. `origin` names the place in
     the form's own words (`PARAMETER stop`, `generation_config.json eos_token_id`, `image tag`). `path` is set only
     where the setting stands in another file than the serving. `likely` is what a value that cannot be known most
-    likely is: enough to tell a model's family by, never to judge a value by.
+    likely is: enough to tell a model's family by, never to judge a value by. `elsewhere` says that the value stands in
+    a file of its own, which is judged there; the spans are those of the place that names the file.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Setting:
     data: Any = None
     reason: str | None = None
     likely: str | None = None
+    elsewhere: bool = False
 
 
 @record
@@ -62,14 +64,16 @@ class Argument:
 
 
 def likely_model(argument: Argument | None) -> str | None:
-    """What names a model in a word that cannot be known: its default, else the file's name at the end of its path."""
+    """What names a model in a word that cannot be known: its default, or `…/NAME` where a path's end is known."""
     if argument is None or argument.text is not None:
         return None
+    _, slash, name = argument.suffix.rpartition("/")
     if argument.guess:
         _, equals, value = argument.guess.partition("=")
-        return value if equals and argument.guess.startswith("-") else argument.guess
-    _, slash, name = argument.suffix.rpartition("/")
-    return name.strip() or None if slash else None
+        guess = value if equals and argument.guess.startswith("-") else argument.guess
+        if not slash or not name.strip():
+            return guess
+    return f"…/{name.strip()}" if slash and name.strip() else None
 
 
 @record

@@ -11,7 +11,6 @@ import os.path
 from collections.abc import Iterator, Mapping, Sequence
 
 from servelint.files.context import Context
-from servelint.formats.env_file import read_env
 from servelint.formats.problem import Problem
 from servelint.formats.shell_words import Word
 from servelint.formats.unit_file import (
@@ -23,7 +22,14 @@ from servelint.formats.unit_file import (
     read_unit,
     split_unit_words,
 )
-from servelint.manifests.containers import servings_of_container, servings_of_words, version_setting, word_argument
+from servelint.manifests.containers import (
+    servings_of_container,
+    servings_of_words,
+    version_setting,
+    with_env_files,
+    word_argument,
+)
+from servelint.manifests.env_file import settings_elsewhere
 from servelint.manifests.serving import Argument, Manifest, NoWriter, Serving, Setting
 from servelint.records import replace
 from servelint.text import Embedded, Source, Span
@@ -58,7 +64,7 @@ def _service(path: str, unit: UnitFile, context: Context, problems: list[Problem
         hidden += more
     for name in _COMMANDS:
         for setting in unit.all("Service", name):
-            yield from _command(path, unit, setting, environment, hidden, problems)
+            yield from _command(path, unit, setting, environment, hidden, problems, context)
 
 
 def _extended(path: str, context: Context) -> UnitFile | None:
@@ -72,7 +78,7 @@ def _extended(path: str, context: Context) -> UnitFile | None:
 
 def _command(
     path: str, unit: UnitFile, setting: UnitSetting, environment: Sequence[Setting], hidden: Sequence[str],
-    problems: list[Problem],
+    problems: list[Problem], context: Context,
 ) -> Iterator[Serving]:  # fmt: skip
     value = setting.value
     commands, problem = exec_commands(value)
@@ -86,7 +92,8 @@ def _command(
         found = list(servings_of_words(base, words))
         if found and problem is not None:
             problems.append(replace(problem, span=value.host_span(problem.span)))
-        yield from found
+        for serving in found:
+            yield with_env_files(serving, context)
 
 
 def _arguments(
@@ -129,8 +136,7 @@ def _of_file(path: str, setting: UnitSetting, section: str, context: Context, hi
         return
     dialect = "docker" if section == "Container" else "systemd"
     place = setting.value.host_span(Span(0, len(setting.value.text)))
-    for entry in read_env(source.text, dialect).entries:
-        yield Setting(entry.name, entry.value, place, place, f"{named} {entry.name}", reason=entry.reason)
+    yield from settings_elsewhere(source.text, dialect, named, place)
 
 
 def _container(path: str, unit: UnitFile, context: Context, problems: list[Problem]) -> Iterator[Serving]:

@@ -66,24 +66,6 @@ def _beside(manifest: str, model: str, context: Context) -> str | None:
     return None
 
 
-def places_of(manifest: str, path: str) -> list[str]:
-    """Where a relative path that a manifest names may lie: beside the manifest, or where the program is started."""
-    beside = os.path.normpath(os.path.join(os.path.dirname(manifest), path))
-    plain = os.path.normpath(path)
-    return [beside] if beside == plain else [beside, plain]
-
-
-def read_beside(manifest: str, path: str, context: Context) -> tuple[str, str] | None:
-    """The place and the text of a file that a manifest names by a relative path; None where it is not within reach."""
-    if not path or path.startswith(("/", "~")) or "\0" in path:
-        return None
-    for place in places_of(manifest, path):
-        source = context.read(place)
-        if source is not None:
-            return place, source.text
-    return None
-
-
 def gguf_beside(manifest: str, model: str, context: Context) -> Vocabulary | None:
     """The vocabulary of a GGUF that a manifest names by its path, where it lies within reach."""
     if model.startswith(("/", "~")) or "://" in model or "\0" in model:

@@ -36,8 +36,10 @@ def identify_serving(serving: Serving) -> Identity:
         named = serving.engine == "ollama" and serving.facts.get("source") in ("library", "hub")
         identity = identify(name.value, ollama=named or None)
     elif name is not None and name.likely:
-        # A default, or the end of a path: enough to know the family by, but somebody may say otherwise.
-        identity = replace(identify(name.likely), certain=False)
+        identity = identify(name.likely.removeprefix("…/"))
+        if not name.likely.startswith("…/"):
+            # Only a default: somebody may say otherwise.
+            identity = replace(identity, certain=False)
     template = serving.last("template")
     if template is not None and template.value:
         return _with_template(identity, template.value)

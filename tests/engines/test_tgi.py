@@ -328,7 +328,7 @@ FILES = [
     ("MODEL_ID=a\nPORT=80\nAPI_KEY=x\n", False),
     ("MODEL_ID=a\n", False),
     ("MAX_INPUT_TOKENS=9\nMAX_OUTPUT_TOKENS=9\n", False),
-    ("LLAMA_ARG_CTX_SIZE=1\n", False),
+    ("OTHER_CTX_SIZE=1\n", False),
     ("", False),
 ]
 

@@ -1,0 +1,99 @@
+"""YAML files that hold a server's options: `vllm serve --config`, `sglang serve --config`.
+
+Sources: vLLM vllm/utils/argparse_utils.py (`load_config_file`, 0.33.0), SGLang srt/server_args_config_parser.py
+(0.5.23). A file names options by their keys, with dashes or underscores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from servelint.data import load
+from servelint.files.context import Context
+from servelint.formats.yaml import Node, YamlFile, embedded_late, entries, read_yaml, scalar_type, value
+from servelint.manifests.serving import Argument, Manifest, Serving
+from servelint.manifests.yaml_writer import YamlWriter
+from servelint.text import Source, Span
+
+# Options that only one of the servers has under this name, and that say whose file it is.
+_OF_VLLM = frozenset(
+    {
+        "tensor-parallel-size", "max-model-len", "gpu-memory-utilization", "max-num-seqs", "max-num-batched-tokens",
+        "enforce-eager", "enable-auto-tool-choice", "generation-config", "override-generation-config", "swap-space",
+        "enable-lora", "uvicorn-log-level", "kv-cache-dtype", "enable-prefix-caching", "served-model-name",
+    }
+)  # fmt: skip
+_OF_SGLANG = frozenset(
+    {
+        "model-path", "context-length", "mem-fraction-static", "tp-size", "max-running-requests", "dp-size",
+        "chunked-prefill-size", "attention-backend", "preferred-sampling-params", "json-model-override-args",
+    }
+)  # fmt: skip
+
+
+def read(path: str, source: Source, context: Context) -> Manifest | None:
+    """Read a file of options; None where its keys are not those of a server."""
+    file = read_yaml(source.text)
+    root = file.documents[0] if len(file.documents) == 1 else None
+    if root is None or root.kind != "mapping":
+        return None
+    engine = _engine(root)
+    if engine is None:
+        return None
+    arguments = tuple(_arguments(file, root, engine))
+    first = root.items[0][0]
+    facts = {"document": file, "launcher": "config", "container": root}
+    serving = Serving(
+        path, Span(first.begin, first.end), "engine-config", engine, YamlWriter(file), arguments=arguments, facts=facts
+    )
+    return Manifest(
+        path, "engine-config", source.text, "yaml", (serving,), file.problems, file.comments, {"document": file}
+    )
+
+
+def _engine(root: Node) -> str | None:
+    keys = {key.text.replace("_", "-") for key, _ in entries(root)}
+    nested = sum(1 for _, node in entries(root) if node.kind == "mapping")
+    for engine, own, table in (("vllm", _OF_VLLM, "vllm"), ("sglang", _OF_SGLANG, "sglang")):
+        rows = load(f"rules/engines/{table}.json")["flags"]
+        known = {name.lstrip("-") for row in rows for name in (row["flag"], *row.get("aliases", ()))} | {"model"}
+        # Other programs' files may share a key; nearly all of a server's file are the server's.
+        if keys & own and len(keys & known) * 4 >= len(keys) * 3 and nested * 4 <= len(keys):
+            if engine == "vllm" and not keys & {"model", "model-tag", "served-model-name"} and len(keys & own) < 2:
+                continue
+            return engine
+    return None
+
+
+def _arguments(file: YamlFile, root: Node, engine: str) -> Iterator[Argument]:
+    """The words that the program makes of the file, each where its key or its value stands."""
+    for key, node in entries(root):
+        if key.kind != "scalar":
+            continue
+        name = "--" + (key.text if engine == "vllm" else key.text.replace("_", "-"))
+        option = Argument(name, key.span, literal=False, form="string")
+        data = value(node)
+        if data is True:
+            yield option
+        elif data is False:
+            continue
+        elif node.kind == "sequence":
+            yield option
+            for item in node.items:
+                yield _value(file, item)
+        elif node.kind == "mapping":
+            yield option
+            yield Argument(json.dumps(data, default=str), node.span, literal=False, form="string")
+        else:
+            yield option
+            yield _value(file, node)
+
+
+def _value(file: YamlFile, node: Node) -> Argument:
+    if node.kind != "scalar":
+        return Argument(json.dumps(value(node), default=str), node.span, literal=False, form="string")
+    if scalar_type(node) in ("int", "float", "null"):
+        # Python writes the number that YAML made of it.
+        return Argument(str(value(node)), node.span, literal=False, form="string")
+    return Argument(node.text, node.span, inner=embedded_late(file, node), form="string")
