@@ -148,9 +148,11 @@ def _container(path: str, unit: UnitFile, context: Context, problems: list[Probl
     text = named.value.text
     known = None if _has_specifier(text) else text
     image = Setting("image", known, place, place, "Image", data=text.partition("%")[0])
-    words = _words_of(unit.last("Container", "Exec"), problems)
+    around, _ = _environment(path, unit, "Service", context)
+    variables = {setting.name: setting.value for setting in around}
+    words = _words_of(unit.last("Container", "Exec"), variables, problems)
     entry = unit.last("Container", "Entrypoint")
-    entry_point = None if entry is None else _words_of(entry, problems)
+    entry_point = None if entry is None else _words_of(entry, variables, problems)
     base = Serving(
         path, place, "unit", "", _WRITER, version_setting(image), image, environment=tuple(environment),
         hidden=tuple(hidden), facts={"document": unit},
@@ -158,12 +160,17 @@ def _container(path: str, unit: UnitFile, context: Context, problems: list[Probl
     yield from servings_of_container(base, entry_point, words)
 
 
-def _words_of(setting: UnitSetting | None, problems: list[Problem]) -> list[Argument]:
-    """Podman puts the words into the `ExecStart=` that it writes, where systemd fills specifiers in."""
+def _words_of(
+    setting: UnitSetting | None, variables: Mapping[str, str | None], problems: list[Problem]
+) -> list[Argument]:
+    """Podman puts the words into the `ExecStart=` that it writes: systemd fills in there what `[Service]` sets.
+
+    The container's own variables are not known to it (containers/podman issue 25047).
+    """
     if setting is None:
         return []
     value = setting.value
     words, problem = split_unit_words(value.text)
     if problem is not None:
         problems.append(replace(problem, span=value.host_span(problem.span)))
-    return _arguments(words, value, {}, False)
+    return _arguments(words, value, variables, True)
