@@ -96,6 +96,10 @@ def _read_engine(serving: Serving, identity: Identity, context: Context) -> Read
 
         return read_llamacpp(serving)
     match serving.engine:
+        case "ollama" if serving.kind != "modelfile":
+            from servelint.engines.ollama_server import read_ollama_server
+
+            return read_ollama_server(serving)
         case "ollama":
             from servelint.engines.ollama import read_ollama
 
