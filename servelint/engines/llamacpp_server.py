@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from servelint.data import load
-from servelint.engines.llamacpp import ends_by_text, read_vocabulary_ends
+from servelint.engines.llamacpp import ends_by_text, listed_ends, read_vocabulary_ends
 from servelint.engines.llamacpp_arguments import ServerLine, parse_preset, parse_variables, parse_words
 from servelint.engines.llamacpp_overrides import Override, id_overrides, overrides_of
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet, StopText
 from servelint.files.context import Context
 from servelint.manifests.serving import Serving, Setting, likely_model
-from servelint.manifests.versions import at_least
 from servelint.models.identity import Identity
 
 if TYPE_CHECKING:
     from servelint.manifests.gguf import Vocabulary
 
-_TABLE = "rules/engines/llamacpp.json"
 # Where a serving's facts keep its parsed command line.
 _PARSED = "llamacpp_parsed"
 _CHAT_OPTIONS = ("--chat-template", "--chat-template-file", "--chat-template-kwargs", "--reasoning-format")
@@ -172,15 +169,14 @@ def ends_of(
     )
     taken = {item.name for item in own}
     if vocabulary is not None:
-        ids, tokens = read_vocabulary_ends(vocabulary, version)
+        ids, tokens, doubt = read_vocabulary_ends(vocabulary, version)
         kept = tuple(stop for name, stop in ids if name not in taken)
-        return (*given, *kept), tokens, [] if vocabulary.size is not None else ["the vocabulary could not be read"]
+        unknown = [] if vocabulary.size is not None else ["the vocabulary could not be read"]
+        return (*given, *kept), tokens, [*unknown, *([doubt] if doubt is not None else [])]
     unknown = [] if "eos" in taken else ["the end id inside the GGUF, which was not read"]
-    if at_least(version, load(_TABLE)["ends_by_text"]["since"]) is False:
-        return given, (), unknown
     known = [token.text for token in (*identity.terminators, *identity.vocabulary)]
-    listed = set(ends_by_text(known))
-    tokens = tuple(dict.fromkeys(text for text in known if text in listed))
+    tokens, doubt = listed_ends(known, version)
+    unknown += [doubt] if doubt is not None else []
     if not known:
         unknown.append("which of llama.cpp's end tokens the model's vocabulary has")
     return given, tokens, unknown

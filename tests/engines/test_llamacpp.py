@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from servelint.engines.llamacpp import ends_by_text, read_llamacpp
+from servelint.engines.llamacpp import ends_by_text, listed_ends, read_llamacpp
 from servelint.formats.gguf import Entry, Gguf
 from servelint.manifests.gguf import Vocabulary
 from servelint.manifests.serving import NoWriter, Serving, Setting
@@ -76,3 +76,24 @@ def test_the_texts_are_those_of_the_source() -> None:
 
     facts = json.loads((SHARED / "facts" / "llamacpp-eog.json").read_text(encoding="utf-8"))
     assert list(ends_by_text(())) == [entry["text"] for entry in facts["texts"]]
+
+
+@pytest.mark.parametrize(
+    ("version", "tokens", "unknown"),
+    [
+        (None, ("<|im_end|>", "<|endoftext|>"), False),
+        ("b4719", ("<|im_end|>", "<|endoftext|>"), False),
+        ("b3818", ("<|im_end|>", "<|endoftext|>"), False),
+        ("b3817", (), True),
+        ("b2953", (), True),
+        ("b2952", ("<|im_end|>",), False),
+        ("b2714", ("<|im_end|>",), False),
+        ("b2713", (), False),
+    ],
+)
+def test_which_tokens_end_by_their_text_is_a_matter_of_the_build(
+    version: str | None, tokens: tuple[str, ...], unknown: bool
+) -> None:
+    found, doubt = listed_ends(["<|im_end|>", "<|endoftext|>", "<|im_start|>"], version)
+    assert found == tokens
+    assert (doubt is not None) is unknown
