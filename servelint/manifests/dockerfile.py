@@ -121,7 +121,8 @@ def _words(line: CommandLine | None) -> tuple[Argument, ...] | None:
     value = line.script or Embedded("", [line.instruction.span.end])
     place = line.instruction.name_span
     whole = Argument(value.text, Span(0, len(value.text)), inner=_itself(value.text), form="string")
-    return (Argument("/bin/sh", place, literal=False), Argument("-c", place, literal=False), mapped(whole, value))
+    shell = [word.text for word in line.shell] if line.shell else ["/bin/sh", "-c"]
+    return (*(Argument(text, place, literal=False) for text in shell), mapped(whole, value))
 
 
 def _itself(text: str) -> Embedded:
