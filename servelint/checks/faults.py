@@ -51,6 +51,7 @@ def check_faults(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     last = command.words[-1] if command is not None else None
     # What stands in a file of its own is told there; here only what the two make of each other is.
     elsewhere = {setting.span for setting in deployment.serving.environment if setting.elsewhere}
+    elsewhere.update(deployment.serving.facts.get("placed", ()))
     for fault in deployment.reading.faults:
         if fault.sort in _OF_A_VALUE and fault.span in elsewhere:
             continue

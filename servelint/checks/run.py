@@ -59,6 +59,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "launch-script": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "dockerfile": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "llama-preset": ("terminators", "faults", "caps", "sampling", "prompts"),
+    "ray-serve": ("terminators", "faults", "caps", "sampling", "prompts"),
     "engine-config": ("terminators", "faults", "caps", "sampling", "prompts"),
     "recipes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "skypilot": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),

@@ -65,7 +65,7 @@ def launch_of(serving: Serving) -> Launch | None:
     words = serving.arguments
     launcher = serving.facts.get("launcher") or "serve"
     version = _version(serving)
-    module_form = launcher in ("module", "kserve")
+    module_form = launcher in ("module", "kserve", "dynamo")
     doubled = 0
     if launcher == "serve":
         words = words[1:] if words and words[0].text == "serve" else words

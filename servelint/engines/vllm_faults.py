@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from servelint.engines.vllm import CustomConfig, Launch
 
 OVERRIDE = "--override-generation-config"
+_WITH_OWN_OPTIONS = frozenset({"kserve", "dynamo"})
+# Whoever reads a file of options may be given the model beside it.
+_MODEL_ELSEWHERE = frozenset({"kserve", "dynamo", "config"})
 # Options that people give to the server and that belong elsewhere, and what works instead.
 EXPLAINED: dict[str, str] = {
     "--stop": "stops are request fields (`stop`, `stop_token_ids`); the server takes none",
@@ -121,8 +124,8 @@ def faults_of(
     """Everything to be said against the command line, in the order of the file."""
     reader = _Faults(serving, launch, parsed)
     faults = [*reader.found(), *_version_faults(serving, launch, identity), *_custom_faults(custom)]
-    if launch.launcher == "kserve":
-        # KServe's server has options of its own, and passes the others on.
+    if launch.launcher in _WITH_OWN_OPTIONS:
+        # These programs have options of their own, and pass the others on.
         faults = [fault for fault in faults if fault.sort in ("inert", "cap-name", "lost-quotes", "literal-quotes")]
     faults.sort(key=lambda fault: (fault.span.start, fault.span.end, fault.sort))
     return tuple(faults)
@@ -674,13 +677,14 @@ class _Faults:
                     argument.span, subject="model", help="write --model before it",
                 )  # fmt: skip
                 return
-        if not parsed.defaulted or not launch.words or self.handled or launch.launcher == "kserve":
+        if not parsed.defaulted or not launch.words or self.handled or launch.launcher in _MODEL_ELSEWHERE:
             return
         if any(error.sort == "stray" for error in parsed.errors):
             return
         if self.serving.model is not None and self.serving.model.path is None and not self.serving.model.value:
             return
-        if self.serving.facts.get("storage_uri") is not None or (self.image is not None and not self.official):
+        named = self.serving.facts.get("storage_uri") is not None or self.serving.model is not None
+        if named or (self.image is not None and not self.official):
             return
         if launch.launcher == "image" and self.image is None:
             return

@@ -72,7 +72,9 @@ _CONFIG_MARKERS = (
     b"served-model-name", b"context-length", b"max-num-seqs", b"enforce-eager",
 )  # fmt: skip
 _KUBERNETES_MARKERS = (
-    b"vllm", b"text-generation", b"ollama", b"InferenceService", b"ServingRuntime", b"huggingface",
+    b"vllm", b"text-generation", b"llama", b"InferenceService", b"ServingRuntime", b"huggingface", b"sglang",
+    b"odelfile", b"generation_config", b"model_list", b"kubeai.org", b"kaito.sh", b"serveConfigV2", b"NIMService",
+    b".gguf", b"VLLM",
 )  # fmt: skip
 
 
@@ -313,6 +315,11 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "skypilot", "SkyPilot task", "servelint.manifests.recipes:read_skypilot",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_skypilot, ("yaml", "yml"),
+    ),
+    Kind(
+        "ray-serve", "Ray Serve configuration of language models", "servelint.manifests.ray_serve:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")),
+        lambda data: b"llm_configs" in data or b"engine_config" in data, ("yaml", "yml"),
     ),
     Kind(
         "engine-config", "options of vLLM or SGLang in YAML", "servelint.manifests.engine_config:read",

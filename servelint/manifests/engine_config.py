@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from servelint.data import load
 from servelint.files.context import Context
-from servelint.formats.yaml import Node, YamlFile, embedded_late, entries, read_yaml, scalar_type, value
+from servelint.formats.yaml import Node, YamlFile, embedded_late, entries, get, read_yaml, scalar_type, value
 from servelint.manifests.serving import Argument, Manifest, Serving
 from servelint.manifests.yaml_writer import YamlWriter
 from servelint.text import Source, Span
@@ -38,18 +38,30 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     root = file.documents[0] if len(file.documents) == 1 else None
     if root is None or root.kind != "mapping":
         return None
+    below = get(root, "vllm")
+    is_kaito = below is not None and below.kind == "mapping" and _engine(below) == "vllm" and _is_inference_config(root)
+    if is_kaito and below is not None:
+        root = below
     engine = _engine(root)
     if engine is None:
         return None
-    arguments = tuple(_arguments(file, root, engine))
+    arguments = tuple(option_words(file, root, engine))
     first = root.items[0][0]
     facts = {"document": file, "launcher": "config", "container": root}
+    if is_kaito:
+        # Whose options these are says the Workspace that names them; there the deployment is told.
+        facts["aside"] = True
     serving = Serving(
         path, Span(first.begin, first.end), "engine-config", engine, YamlWriter(file), arguments=arguments, facts=facts
     )
     return Manifest(
         path, "engine-config", source.text, "yaml", (serving,), file.problems, file.comments, {"document": file}
     )
+
+
+def _is_inference_config(root: Node) -> bool:
+    """Whether a file is KAITO's `inference_config.yaml`: `vllm` beside its own few keys."""
+    return {key.text for key, _ in entries(root)} <= {"vllm", "max_probe_steps", "transformers"}
 
 
 def _engine(root: Node) -> str | None:
@@ -66,7 +78,7 @@ def _engine(root: Node) -> str | None:
     return None
 
 
-def _arguments(file: YamlFile, root: Node, engine: str) -> Iterator[Argument]:
+def option_words(file: YamlFile, root: Node, engine: str) -> Iterator[Argument]:
     """The words that the program makes of the file, each where its key or its value stands."""
     for key, node in entries(root):
         if key.kind != "scalar":

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from servelint.files.context import Context
+from servelint.formats.filling import Filling
 from servelint.formats.yaml import (
     Node,
     YamlFile,
     embedded,
     embedded_late,
+    entries,
     get,
     is_templated,
     read_yaml,
     scalar_type,
 )
+from servelint.manifests.cluster import Cluster, objects_of
 from servelint.manifests.containers import SHELLS, servings_of_container, version_setting
-from servelint.manifests.serving import Argument, Manifest, Serving, Setting
+from servelint.manifests.custom_resources import Resource, servings_of_resource
+from servelint.manifests.serving import Argument, Manifest, Piece, Serving, Setting
 from servelint.manifests.yaml_writer import YamlWriter
 from servelint.records import record, replace
-from servelint.text import Embedded, Source
+from servelint.text import Embedded, Source, Span
 
 _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
@@ -33,6 +37,14 @@ _TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
     "Job": ("spec", "template", "spec"),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
 }
+# Where a custom resource's pods are looked for, and what never holds any.
+_DEEPEST = 12
+_NO_PODS = frozenset(
+    {"initContainers", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "router", "scheduler", "hooks"}
+)
+_NEVER = frozenset(
+    {"CustomResourceDefinition", "ConfigMap", "Secret", "List", "Workflow", "Kustomization", "HelmRelease"}
+)
 _RUNTIME_KINDS = frozenset({"ServingRuntime", "ClusterServingRuntime"})
 
 
@@ -45,6 +57,7 @@ class Place:
     document: Node
     storage_uri: Node | None = None
     model_format: str | None = None
+    runtime: Node | None = None
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
@@ -56,17 +69,47 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     if any(problem.sort == "syntax" for problem in file.problems) and is_templated(source.text):
         return None
     writer = YamlWriter(file)
+    cluster = Cluster(path, file, context)
     servings: list[Serving] = []
-    for document in file.documents:
-        if document is None or document.kind != "mapping":
-            continue
+    pieces: list[Piece] = []
+    for document in objects_of(file):
+        namespace = _text(_follow(document, ("metadata", "namespace")))
         for place in _places(document):
-            servings.extend(_servings(path, file, place, writer))
-    if not servings and not any(problem.sort == "syntax" for problem in file.problems):
+            found = _servings(path, file, place, writer, cluster)
+            servings.extend(_in_namespace(serving, namespace) for serving in found)
+        base = Serving(path, Span(document.start, document.start), "kubernetes", "", writer, facts={"document": file})
+        resource = Resource(path, file, document, base, cluster)
+        servings.extend(_in_namespace(serving, namespace) for serving in servings_of_resource(resource))
+        pieces.extend(_pieces(file, document))
+    if not servings and not pieces and not any(problem.sort == "syntax" for problem in file.problems):
         return None
     return Manifest(
-        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file}
-    )
+        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file},
+        tuple(pieces),
+    )  # fmt: skip
+
+
+def _in_namespace(serving: Serving, namespace: str | None) -> Serving:
+    return serving if namespace is None else replace(serving, facts={**serving.facts, "namespace": namespace})
+
+
+def _pieces(file: YamlFile, document: Node) -> Iterator[Piece]:
+    """Manifests that an object carries as texts: files of a ConfigMap or Secret, Ray's Serve configuration."""
+    kind = _text(get(document, "kind")) or ""
+    fields = {"ConfigMap": "data", "Secret": "stringData"}.get(kind)
+    if fields is not None:
+        for key, node in entries(get(document, fields)):
+            if node.kind == "scalar" and node.alias_span is None and "\n" in node.text:
+                yield Piece(key.text, embedded(file, node))
+    elif kind == "RayService":
+        serve = _follow(document, ("spec", "serveConfigV2"))
+        if serve is not None and serve.kind == "scalar":
+            yield Piece("-", embedded(file, serve), "ray-serve")
+    elif kind == "Model":
+        for item in _items(_follow(document, ("spec", "files"))):
+            content, name = get(item, "content"), _text(get(item, "path"))
+            if content is not None and content.kind == "scalar" and name:
+                yield Piece(name, embedded(file, content))
 
 
 def _text(node: Node | None) -> str | None:
@@ -87,11 +130,6 @@ def _items(node: Node | None) -> Sequence[Node]:
 
 def _places(document: Node) -> Iterator[Place]:
     kind = _text(get(document, "kind")) or ""
-    if kind == "List":
-        for item in _items(get(document, "items")):
-            if item.kind == "mapping" and _text(get(item, "kind")) != "List":
-                yield from _places(item)
-        return
     if kind == "InferenceService":
         yield from _inference_service(document, kind)
         return
@@ -101,12 +139,38 @@ def _places(document: Node) -> Iterator[Place]:
         return
     path = _TEMPLATE_PATHS.get(kind)
     if path is None:
+        if kind not in _NEVER and get(document, "apiVersion") is not None:
+            for container in _containers_below(get(document, "spec"), 0):
+                yield Place(container, kind, document)
         return
     if kind == "LeaderWorkerSet" and _follow(document, path) is None:
         # Without a template of its own, the leader is made from the workers'.
         path = ("spec", "leaderWorkerTemplate", "workerTemplate", "spec")
-    for container in _items(_follow(document, (*path, "containers"))):
+    pod = _follow(document, path)
+    for container in (*_items(get(pod, "containers")), *_sidecars(pod)):
         yield Place(container, kind, document)
+
+
+def _sidecars(pod: Node | None) -> list[Node]:
+    """Init containers that go on running beside the others."""
+    return [item for item in _items(get(pod, "initContainers")) if _text(get(item, "restartPolicy")) == "Always"]
+
+
+def _containers_below(node: Node | None, depth: int) -> Iterator[Node]:
+    """The containers of a custom resource, wherever its kind keeps pods: `containers` lists, and `mainContainer`."""
+    if node is None or depth > _DEEPEST or node.alias_span is not None:
+        return
+    if node.kind == "sequence":
+        for item in node.items:
+            yield from _containers_below(item, depth + 1)
+        return
+    for key, child in entries(node):
+        if key.text == "containers" and child.kind == "sequence":
+            yield from (item for item in child.items if item.kind == "mapping")
+        elif key.text == "mainContainer" and child.kind == "mapping":
+            yield child
+        elif key.text not in _NO_PODS:
+            yield from _containers_below(child, depth + 1)
 
 
 def _inference_service(document: Node, kind: str) -> Iterator[Place]:
@@ -114,35 +178,111 @@ def _inference_service(document: Node, kind: str) -> Iterator[Place]:
     model = _follow(predictor, ("model",))
     if model is not None and model.kind == "mapping":
         form = _text(_follow(model, ("modelFormat", "name")))
-        yield Place(model, kind, document, get(model, "storageUri"), form)
+        yield Place(model, kind, document, _storage_of(model), form, get(model, "runtime"))
     for container in _items(_follow(predictor, ("containers",))):
         yield Place(container, kind, document)
 
 
-def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter) -> Iterator[Serving]:
+def _with_nodes(words: list[Argument], node: Node | None) -> list[tuple[Argument, Node | None]]:
+    """Words with the items that they were made of: the last ones, where others come before them."""
+    items: list[Node | None] = list(_items(node))
+    return list(zip(words, [None] * (len(words) - len(items)) + items[-len(words) :], strict=True)) if words else []
+
+
+def _for_shell(file: YamlFile, word: Argument, node: Node | None) -> Argument:
+    """A script with the expressions of a template in it: each stands there like a variable that is not known."""
+    if word.text is not None or node is None or node.kind != "scalar" or "{{" not in node.text:
+        return word
+    inner = embedded(file, node)
+    filling = Filling(inner)
+    position = 0
+    while True:
+        start = inner.text.find("{{", position)
+        end = inner.text.find("}}", start) if start >= 0 else -1
+        if start < 0 or end < 0:
+            filling.keep(position, len(inner.text))
+            break
+        filling.keep(position, start)
+        filling.put("${TEMPLATE}", start)
+        position = end + 2
+    made = filling.result().inner
+    refused = Embedded(made.text, made.offsets, None, "a template expression stands in it")
+    return Argument(made.text, node.span, inner=refused, literal=False, form="yaml")
+
+
+def _storage_of(model: Node) -> Node | None:
+    """Where the model comes from: one place, or the first of several."""
+    single = get(model, "storageUri")
+    if single is not None:
+        return single
+    return next((uri for item in _items(get(model, "storageUris")) if (uri := get(item, "uri")) is not None), None)
+
+
+def _runtime_of(place: Place, cluster: Cluster) -> tuple[Node, bool] | None:
+    """The container of the serving runtime that a service names, and whether it stands in another file."""
+    name = _text(place.runtime)
+    found = cluster.find(tuple(_RUNTIME_KINDS), name) if name else None
+    if found is None:
+        return None
+    containers = [item for item in _items(_follow(found.node, ("spec", "containers"))) if item.kind == "mapping"]
+    named = next((item for item in containers if _text(get(item, "name")) == "kserve-container"), None)
+    container = named or next(iter(containers), None)
+    return None if container is None else (container, found.path is not None)
+
+
+def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter, cluster: Cluster) -> Iterator[Serving]:
     container = place.container
     if container.kind != "mapping":
         return
-    environment, open_environment = _environment(file, container)
+    environment, open_environment = _environment(file, container, cluster)
     image_node = get(container, "image")
     image = _image(image_node)
     command = _words(file, get(container, "command"), environment, open_environment)
     args = _words(file, get(container, "args"), environment, open_environment)
+    runtime = _runtime_of(place, cluster)
+    if runtime is not None and place.runtime is not None:
+        # KServe puts the runtime's words before the service's own; all else the service replaces.
+        below, elsewhere = runtime
+        given, is_open = _environment(file, below, cluster)
+        environment = {**{name: replace(each, elsewhere=elsewhere) for name, each in given.items()}, **environment}
+        before = _placed(_words(file, get(below, "args"), environment, is_open), place.runtime, elsewhere)
+        args = [*before, *args]
+        if not command:
+            command = _placed(_words(file, get(below, "command"), environment, is_open), place.runtime, elsewhere)
+        if image is None:
+            image = _image(get(below, "image"))
+            span = place.runtime.span
+            image = replace(image, span=span, whole=span) if image is not None and elsewhere else image
     name = get(container, "name")
     span = (name or image_node or container).span
     if place.kind == "InferenceService" and place.container is not None and name is None:
         span = (place.storage_uri or _key_of(place.document, container) or container).span
     hidden = ["some variables come from a ConfigMap or Secret"] if open_environment else []
+    placed = (place.runtime.span,) if runtime is not None and runtime[1] and place.runtime is not None else ()
     base = Serving(
         path, span, "kubernetes", "", writer, version_setting(image), image, None, None, (),
         tuple(environment.values()), tuple(hidden),
-        {"document": file, "container": container, "place": place.kind, "storage_uri": _storage(place.storage_uri)},
+        {
+            "document": file, "container": container, "place": place.kind, "placed": placed,
+            "storage_uri": _storage(place.storage_uri),
+        },
     )  # fmt: skip
     first = next(iter((*command, *args)), None)
-    if first is None or (first.text or "").rsplit("/", 1)[-1] not in SHELLS:
+    is_shell = first is not None and (first.text or "").rsplit("/", 1)[-1] in SHELLS
+    if is_shell:
+        args = [_for_shell(file, word, node) for word, node in _with_nodes(args, get(container, "args"))]
+        command = [_for_shell(file, word, node) for word, node in _with_nodes(command, get(container, "command"))]
+    else:
         # A shell fills `${NAME}` in itself; anything else gets it as it is.
         command, args = [_literal(word) for word in command], [_literal(word) for word in args]
     yield from servings_of_container(base, command or None, args, _launch_of_format(image, place))
+
+
+def _placed(words: list[Argument], node: Node, elsewhere: bool) -> list[Argument]:
+    """Words of another file, placed where that file's object is named."""
+    if not elsewhere:
+        return words
+    return [replace(word, span=node.span, inner=None, literal=False, node=None) for word in words]
 
 
 def _launch_of_format(image: Setting | None, place: Place) -> tuple[str, str] | None:
@@ -218,10 +358,14 @@ def _storage(node: Node | None) -> Setting | None:
     return Setting("storageUri", None if unknown else text, node.span, node.span, "storageUri", data=node)
 
 
-def _environment(file: YamlFile, container: Node) -> tuple[dict[str, Setting], bool]:
-    """The container's variables, and whether more of them come from a ConfigMap or Secret."""
+def _environment(file: YamlFile, container: Node, cluster: Cluster | None = None) -> tuple[dict[str, Setting], bool]:
+    """The container's variables, and whether more of them come from a ConfigMap or Secret that is not in sight."""
     found: dict[str, Setting] = {}
-    is_open = get(container, "envFrom") is not None
+    is_open = False
+    for source in _items(get(container, "envFrom")):
+        given = _from_map(source, cluster)
+        is_open = is_open or given is None
+        found.update(given or {})
     for item in _items(get(container, "env")):
         if item.kind != "mapping":
             continue
@@ -230,12 +374,41 @@ def _environment(file: YamlFile, container: Node) -> tuple[dict[str, Setting], b
         if name_node is None or name is None:
             continue
         text = _value_of_variable(file, item, value_node, found, is_open)
+        if text is None and value_node is None:
+            text = _key_of_map(item, cluster)
         span = value_node.span if value_node is not None else name_node.span
         found[name] = Setting(
             name, text, span, item.span, f"env {name}", data=value_node,
             reason="comes from elsewhere" if text is None else None,
         )  # fmt: skip
     return found, is_open
+
+
+def _from_map(source: Node, cluster: Cluster | None) -> dict[str, Setting] | None:
+    """The variables of an `envFrom`; None where they are not in sight. A Secret's values are never read."""
+    name = _text(_follow(source, ("configMapRef", "name")))
+    found = cluster.find(("ConfigMap",), name) if cluster is not None and name else None
+    if found is None:
+        return None
+    prefix = _text(get(source, "prefix")) or ""
+    settings = {}
+    for key, node in entries(get(found.node, "data")):
+        if node.kind == "scalar":
+            # In another file it is placed where it is named.
+            span = node.span if found.path is None else source.span
+            settings[prefix + key.text] = Setting(
+                prefix + key.text, node.text, span, span, f"ConfigMap {name} {key.text}",
+                data=node if found.path is None else None, elsewhere=found.path is not None,
+            )  # fmt: skip
+    return settings
+
+
+def _key_of_map(item: Node, cluster: Cluster | None) -> str | None:
+    """The value of a `configMapKeyRef` that is in sight."""
+    reference = _follow(item, ("valueFrom", "configMapKeyRef"))
+    name, key = _text(get(reference, "name")), _text(get(reference, "key"))
+    found = cluster.find(("ConfigMap",), name) if cluster is not None and name else None
+    return _text(_follow(found.node, ("data", key))) if found is not None and key else None
 
 
 def _value_of_variable(
@@ -353,7 +526,9 @@ def strings_wanted(serving: Serving) -> Iterator[tuple[Node, str, str]]:
 
     What a template will put there is left out. A `command` or `args` that is no list comes as `a list of strings`.
     """
-    container: Node = serving.facts["container"]
+    container: Node | None = serving.facts.get("container")
+    if container is None:
+        return
     file: YamlFile = serving.facts["document"]
     for key in ("command", "args"):
         node = get(container, key)

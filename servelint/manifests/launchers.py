@@ -53,8 +53,9 @@ class Launch:
 
     `launcher` is how it is started: `serve` (`vllm serve`, `sglang serve`), `module` (`python -m …`), `image` (a
     container image's own entry point gets the words), `launcher` (a program of the engine's own:
-    `text-generation-launcher`, `llama-server`), `kserve` (KServe's Hugging Face server). `arguments` are what the
-    engine's program gets; of `vllm serve` and `sglang serve` they begin with `serve`.
+    `text-generation-launcher`, `llama-server`), `kserve` (KServe's Hugging Face server), `dynamo` (NVIDIA Dynamo's
+    worker), `config` (options out of a file). `arguments` are what the engine's program gets; of `vllm serve` and
+    `sglang serve` they begin with `serve`.
     """
 
     engine: str
@@ -156,6 +157,8 @@ def _module_launch(words: list[Argument]) -> Launch | None:
                 return Launch("vllm", "serve", following, words[place].span)
             if module == "huggingfaceserver":
                 return Launch("vllm", "kserve", following, words[place].span)
+            if module == "dynamo.vllm":
+                return Launch("vllm", "dynamo", following, words[place].span)
             if module in SGLANG_MODULES:
                 return Launch("sglang", "module", following, words[place].span)
             if module == "llama_cpp.server":

@@ -119,7 +119,8 @@ class Serving:
     words the engine's program gets, without the program itself (None where the form has none); `settings` are the
     form's own named settings (Modelfile instructions and parameters, JSON fields); `environment` the variables.
     `hidden` says what else may be set that cannot be seen from here, and why. `facts` carries what one kind of manifest
-    knows and others do not, under names that the kind documents (`document`, `folder`, `storage_uri`, `launcher`).
+    knows and others do not, under names that the kind documents (`document`, `folder`, `storage_uri`, `launcher`;
+    `placed` are spans that stand for words of another manifest, which is judged on its own).
     """
 
     path: str
