@@ -136,6 +136,16 @@ def _prove_lines(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | N
     return None
 
 
+def _prove_helm(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
+    """A template is only changed on lines without actions."""
+    for edit in edits:
+        start = old.text.rfind("\n", 0, edit.start) + 1
+        end = old.text.find("\n", edit.end)
+        if "{{" in old.text[start : end if end >= 0 else len(old.text)]:
+            return "an expression of the template stands on the line"
+    return _prove_lines(old, new, edits)
+
+
 def _prove_dockerfile(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | None:
     edited = _Edited(edits)
     kept = [each for each in old.facts["document"].instructions if not edited.touches(each.span)]
@@ -279,6 +289,7 @@ _PROOFS: dict[str, Callable[[Manifest, Manifest, Sequence[Edit]], str | None]] =
     "unit": _prove_unit,
     "ini": _prove_ini,
     "lines": _prove_lines,
+    "helm": _prove_helm,
     "dockerfile": _prove_dockerfile,
     "json": _prove_json,
     "yaml": _prove_yaml,

@@ -286,6 +286,11 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)[^/.]+$", lambda name: "." not in name, _is_extensionless_shell,
     ),
     Kind(
+        "helm-template", "template of a Helm chart", "servelint.manifests.helm_template:read",
+        r"(^|/)templates/.*\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")),
+        lambda data: b"{{" in data and _is_kubernetes(data), ("yaml", "yml"),
+    ),
+    Kind(
         "kubernetes", "Kubernetes workload, KServe InferenceService or runtime", "servelint.manifests.kubernetes:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_kubernetes,
         ("yaml", "yml"),

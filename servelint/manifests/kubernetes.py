@@ -68,6 +68,17 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     file = read_yaml(source.text)
     if any(problem.sort == "syntax" for problem in file.problems) and is_templated(source.text):
         return None
+    servings, pieces = read_objects(path, file, context)
+    if not servings and not pieces and not any(problem.sort == "syntax" for problem in file.problems):
+        return None
+    return Manifest(
+        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file},
+        tuple(pieces),
+    )  # fmt: skip
+
+
+def read_objects(path: str, file: YamlFile, context: Context) -> tuple[list[Serving], list[Piece]]:
+    """What the objects of a file serve, and the manifests that they carry."""
     writer = YamlWriter(file)
     cluster = Cluster(path, file, context)
     servings: list[Serving] = []
@@ -81,12 +92,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
         resource = Resource(path, file, document, base, cluster)
         servings.extend(_in_namespace(serving, namespace) for serving in servings_of_resource(resource))
         pieces.extend(_pieces(file, document))
-    if not servings and not pieces and not any(problem.sort == "syntax" for problem in file.problems):
-        return None
-    return Manifest(
-        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file},
-        tuple(pieces),
-    )  # fmt: skip
+    return servings, pieces
 
 
 def _in_namespace(serving: Serving, namespace: str | None) -> Serving:
