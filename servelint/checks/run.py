@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
@@ -118,12 +119,23 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
         # What might have held a manifest holds none.
         return Result(path, None, source.text, internal=tuple(internal))
     chosen = _choose(found, policy)
-    if policy.respect_ignores and "servelint:" in source.text:
+    rendered: tuple[tuple[int, str], ...] = manifest.facts.get("rendered_from", ())
+    if rendered:
+        chosen = [_told_source(finding, path, rendered) for finding in chosen]
+    if policy.respect_ignores and "servelint" in source.text:
         chosen = _choose(apply_ignores(path, chosen, manifest.comments, policy), policy)
     chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
     return Result(
         path, manifest.kind, manifest.text, tuple(chosen), tuple(deployments), tuple(internal), manifest, tuple(pieces)
     )
+
+
+def _told_source(finding: Finding, path: str, rendered: Sequence[tuple[int, str]]) -> Finding:
+    """The finding with the template that its lines were rendered from."""
+    index = bisect_right(rendered, finding.span.start, key=lambda entry: entry[0]) - 1
+    if index < 0 or finding.path != path:
+        return finding
+    return replace(finding, message=f"{finding.message} (rendered from {rendered[index][1]})")
 
 
 def _lint_piece(piece: Piece, host: str, context: Context, policy: Policy, depth: int) -> Result | None:

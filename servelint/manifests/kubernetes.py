@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from servelint.files.context import Context
 from servelint.formats.filling import Filling
+from servelint.formats.problem import Comment
 from servelint.formats.yaml import (
     Node,
     YamlFile,
@@ -16,6 +17,7 @@ from servelint.formats.yaml import (
     is_templated,
     read_yaml,
     scalar_type,
+    walk,
 )
 from servelint.manifests.cluster import Cluster, objects_of
 from servelint.manifests.containers import SHELLS, servings_of_container, version_setting
@@ -45,6 +47,7 @@ _NO_PODS = frozenset(
 _NEVER = frozenset(
     {"CustomResourceDefinition", "ConfigMap", "Secret", "List", "Workflow", "Kustomization", "HelmRelease"}
 )
+_SOURCE_MARK = "# Source: "
 _RUNTIME_KINDS = frozenset({"ServingRuntime", "ClusterServingRuntime"})
 
 
@@ -72,9 +75,56 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     if not servings and not pieces and not any(problem.sort == "syntax" for problem in file.problems):
         return None
     return Manifest(
-        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file},
-        tuple(pieces),
+        path, "kubernetes", source.text, "yaml", tuple(servings), file.problems, _with_annotations(file),
+        {"document": file, "rendered_from": _rendered_from(source.text)}, tuple(pieces),
     )  # fmt: skip
+
+
+_ANNOTATION = "servelint.dev/ignore"
+
+
+def _with_annotations(file: YamlFile) -> Sequence[Comment]:
+    """The file's remarks, and its annotations `servelint.dev/ignore` as such: `SL201, SL507 why`.
+
+    One on a workload holds for the whole of it, one on a pod template for the pods.
+    """
+    if _ANNOTATION not in file.text:
+        return file.comments
+    found: list[Comment] = []
+    for document in objects_of(file):
+        holders = [document, *(node for node in walk(document) if node.kind == "mapping" and node is not document)]
+        for holder in holders:
+            value = get(_follow(holder, ("metadata", "annotations")), _ANNOTATION)
+            if value is None or value.kind != "scalar" or value.alias_span is not None:
+                continue
+            names, reason = _ignored(value.text)
+            found.append(Comment(value.span, f"servelint: ignore[{names}] {reason}", Span(holder.begin, holder.end)))
+    return (*file.comments, *found)
+
+
+def _ignored(text: str) -> tuple[str, str]:
+    """The rules that an annotation names, and the reason behind them."""
+    words = text.replace(",", " , ").split()
+    names: list[str] = []
+    while words:
+        names.append(words.pop(0).rstrip(":"))
+        if words[:1] != [","]:
+            break
+        words.pop(0)
+    return ", ".join(names), " ".join(words).replace(" ,", ",")
+
+
+def _rendered_from(text: str) -> tuple[tuple[int, str], ...]:
+    """Where Helm says that what follows was rendered from: places and paths of its `# Source:` remarks."""
+    found = []
+    place = text.find(_SOURCE_MARK)
+    while place >= 0:
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        if place == 0 or text[place - 1] == "\n":
+            found.append((place, text[place + len(_SOURCE_MARK) : end].strip()))
+        place = text.find(_SOURCE_MARK, end)
+    return tuple(found)
 
 
 def read_objects(path: str, file: YamlFile, context: Context) -> tuple[list[Serving], list[Piece]]:
