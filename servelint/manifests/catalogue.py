@@ -286,6 +286,12 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)[^/.]+$", lambda name: "." not in name, _is_extensionless_shell,
     ),
     Kind(
+        "kustomization", "Kustomize, by the patches in it", "servelint.manifests.kustomize:read",
+        r"(^|/)[Kk]ustomization(\.ya?ml)?$",
+        lambda name: name in ("kustomization.yaml", "kustomization.yml", "Kustomization"),
+        lambda data: b"patch" in data,
+    ),
+    Kind(
         "helm-template", "template of a Helm chart", "servelint.manifests.helm_template:read",
         r"(^|/)templates/.*\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")),
         lambda data: b"{{" in data and _is_kubernetes(data), ("yaml", "yml"),

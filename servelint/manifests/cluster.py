@@ -46,6 +46,18 @@ class Cluster:
                     return Found(node, file, path)
         return None
 
+    def base(self, kind: str, name: str) -> Found | None:
+        """The object that a patch is laid over, by the kustomization beside it."""
+        from servelint.manifests.kustomize import base_of
+
+        return base_of(self._path, kind, name, self._context)
+
+    def as_built(self, image: str) -> str:
+        """An image as the kustomization beside the manifest makes it."""
+        from servelint.manifests.kustomize import images_of, renamed
+
+        return renamed(image, images_of(self._path, self._context))
+
     def _beside(self, name: str) -> Iterator[str]:
         folder, own = os.path.split(self._path)
         count = 0

@@ -292,6 +292,7 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter, clust
         return
     environment, open_environment = _environment(file, container, cluster)
     image_node = get(container, "image")
+    name = get(container, "name")
     image = _image(image_node)
     command = _words(file, get(container, "command"), environment, open_environment)
     args = _words(file, get(container, "args"), environment, open_environment)
@@ -309,12 +310,26 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter, clust
             image = _image(get(below, "image"))
             span = place.runtime.span
             image = replace(image, span=span, whole=span) if image is not None and elsewhere else image
-    name = get(container, "name")
     span = (name or image_node or container).span
     if place.kind == "InferenceService" and place.container is not None and name is None:
         span = (place.storage_uri or _key_of(place.document, container) or container).span
+    base_container = _laid_over(place, cluster) if runtime is None else None
+    if base_container is not None:
+        # A strategic merge patch replaces a list of words as a whole, and adds variables by their names.
+        here = name or container
+        given, is_open = _environment(file, base_container, cluster)
+        environment = {**{key: replace(each, span=here.span, whole=here.span, data=None, elsewhere=True)
+                          for key, each in given.items()}, **environment}  # fmt: skip
+        command = _placed(_words(file, get(base_container, "command"), environment, is_open), here, True)
+        if get(container, "args") is None:
+            args = _placed(_words(file, get(base_container, "args"), environment, is_open), here, True)
+        image = _image(get(base_container, "image"))
+        if image is not None and image.value is not None:
+            image = replace(image, value=cluster.as_built(image.value), span=here.span, whole=here.span)
     hidden = ["some variables come from a ConfigMap or Secret"] if open_environment else []
     placed = (place.runtime.span,) if runtime is not None and runtime[1] and place.runtime is not None else ()
+    if base_container is not None:
+        placed = ((name or container).span,)
     base = Serving(
         path, span, "kubernetes", "", writer, version_setting(image), image, None, None, (),
         tuple(environment.values()), tuple(hidden),
@@ -332,6 +347,22 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter, clust
         # A shell fills `${NAME}` in itself; anything else gets it as it is.
         command, args = [_literal(word) for word in command], [_literal(word) for word in args]
     yield from servings_of_container(base, command or None, args, _launch_of_format(image, place))
+
+
+def _laid_over(place: Place, cluster: Cluster) -> Node | None:
+    """The container of the base that a patch changes; None where the container says itself what it runs."""
+    name = _text(get(place.container, "name"))
+    if get(place.container, "image") is not None or get(place.container, "command") is not None or name is None:
+        return None
+    if place.kind == "InferenceService" or _follow(place.document, ("metadata", "name")) is None:
+        return None
+    found = cluster.base(place.kind, _text(_follow(place.document, ("metadata", "name"))) or "")
+    if found is None:
+        return None
+    for other in _places(found.node):
+        if _text(get(other.container, "name")) == name:
+            return other.container
+    return None
 
 
 def _placed(words: list[Argument], node: Node, elsewhere: bool) -> list[Argument]:
