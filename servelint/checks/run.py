@@ -61,7 +61,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "dockerfile": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "llama-preset": ("terminators", "faults", "caps", "sampling", "prompts"),
     "ray-serve": ("terminators", "faults", "caps", "sampling", "prompts"),
-    "kustomization": (),
+    "kustomization": ("terminators", "faults", "caps", "sampling", "prompts"),
     "helm-template": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
     "engine-config": ("terminators", "faults", "caps", "sampling", "prompts"),
     "recipes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),

@@ -286,7 +286,7 @@ KINDS: tuple[Kind, ...] = (
         r"(^|/)[^/.]+$", lambda name: "." not in name, _is_extensionless_shell,
     ),
     Kind(
-        "kustomization", "Kustomize, by the patches in it", "servelint.manifests.kustomize:read",
+        "kustomization", "Kustomize, by its patches", "servelint.manifests.kustomize:read",
         r"(^|/)[Kk]ustomization(\.ya?ml)?$",
         lambda name: name in ("kustomization.yaml", "kustomization.yml", "Kustomization"),
         lambda data: b"patch" in data,

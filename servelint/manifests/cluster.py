@@ -44,6 +44,10 @@ class Cluster:
             for node in objects_of(file):
                 if _is(node, kinds, name):
                     return Found(node, file, path)
+        if "ConfigMap" in kinds:
+            from servelint.manifests.kustomize import generated_map
+
+            return generated_map(self._path, name, self._context)
         return None
 
     def base(self, kind: str, name: str) -> Found | None:

@@ -145,6 +145,15 @@ def read_objects(path: str, file: YamlFile, context: Context) -> tuple[list[Serv
     return servings, pieces
 
 
+def servings_of_object(path: str, file: YamlFile, document: Node, context: Context) -> Iterator[Serving]:
+    """What the containers of one object serve, its places counted in that file's text."""
+    cluster = Cluster(path, file, context)
+    namespace = _text(_follow(document, ("metadata", "namespace")))
+    for place in _places(document):
+        for serving in _servings(path, file, place, YamlWriter(file), cluster):
+            yield _in_namespace(serving, namespace)
+
+
 def _in_namespace(serving: Serving, namespace: str | None) -> Serving:
     return serving if namespace is None else replace(serving, facts={**serving.facts, "namespace": namespace})
 
