@@ -38,6 +38,9 @@ spec:
             - --gpu-memory-utilization=0.9
             - --enable-auto-tool-choice
             - --tool-call-parser=hermes
+          envFrom:
+            - configMapRef:
+                name: settings-{number}
           env:
             - name: HF_HOME
               value: /models
@@ -64,6 +67,18 @@ spec:
               port: 8000
             initialDelaySeconds: 60
       terminationGracePeriodSeconds: 30
+"""
+
+_CONFIG_MAP = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings-{number}
+data:
+  Modelfile: |
+    FROM qwen2.5:7b
+    PARAMETER num_ctx 16384
 """
 
 _MODULE = '''\
@@ -98,6 +113,11 @@ PARAMETER stop "<|im_end|>"
 PARAMETER stop "<|endoftext|>"
 SYSTEM You answer tickets.
 """
+
+
+def config_map(number: int) -> str:
+    """A ConfigMap that carries a Modelfile, and that the deployment of the same number may name."""
+    return _CONFIG_MAP.format(number=number)
 
 
 def deployment(number: int) -> str:

@@ -27,7 +27,7 @@ from servelint.text import Source, Span, decode
 
 # A script that writes a ConfigMap that holds a script: deeper, and more of them, than anybody writes.
 _DEEPEST_PIECE = 3
-_MOST_PIECES = 200
+_MOST_PIECES = 5_000
 
 
 @record
@@ -63,6 +63,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "ray-serve": ("terminators", "faults", "caps", "sampling", "prompts"),
     "kustomization": ("terminators", "faults", "caps", "sampling", "prompts"),
     "helm-template": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
+    "helm-values": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values", "helm_values"),
     "engine-config": ("terminators", "faults", "caps", "sampling", "prompts"),
     "recipes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "skypilot": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
@@ -70,6 +71,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "unit": ("terminators", "faults", "caps", "sampling", "prompts"),
     "llama-swap": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "localai": ("terminators", "faults", "caps", "sampling"),
+    "litellm": ("terminators", "faults", "caps", "sampling", "prompts"),
     "compose": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "kubernetes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
 }

@@ -15,6 +15,9 @@ from servelint.text import Source, decode
 SIZE_LIMIT = 8 * 1024 * 1024
 _CHUNK = 64 * 1024
 _PIECE = 1024 * 1024
+# How many files of a folder are looked through for something that one names, and how large one may be.
+_MOST_TEXTS = 60
+_TEXT_LIMIT = 512 * 1024
 
 
 class UnreadableError(Exception):
@@ -71,6 +74,8 @@ class Context:
         self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}
         self._seen: dict[str, Source | None] = {}
         self._there: dict[str, bool] = {}
+        self._listed: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, str], ...]] = {}
 
     def admit(self, folder: str) -> None:
         """Let files below another folder be read, too."""
@@ -152,9 +157,29 @@ class Context:
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder, sorted; none where it cannot be listed."""
         folder = os.path.normpath(folder or ".")
-        if not self._within(folder):
-            return ()
-        try:
-            return tuple(sorted(os.listdir(folder)))  # noqa: PTH208 (names, not paths)
-        except OSError:
-            return ()
+        known = self._listed.get(folder)
+        if known is None:
+            try:
+                known = tuple(sorted(os.listdir(folder))) if self._within(folder) else ()  # noqa: PTH208 (names)
+            except OSError:
+                known = ()
+            self._listed[folder] = known
+        return known
+
+    def texts(self, folder: str, endings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Names and texts of the first files in a folder that end so: few enough, and small enough, to look through.
+
+        They are read once: whoever asks for each file of a folder must not read the folder for each.
+        """
+        key = os.path.normpath(folder or "."), endings
+        known = self._texts.get(key)
+        if known is None:
+            found = []
+            for name in [name for name in self.names(folder) if name.lower().endswith(endings)][:_MOST_TEXTS]:
+                path = os.path.join(folder, name)  # noqa: PTH118
+                size = self.size(path)
+                source = self.read(path) if size is not None and size <= _TEXT_LIMIT else None
+                if source is not None:
+                    found.append((name, source.text))
+            known = self._texts[key] = tuple(found)
+        return known

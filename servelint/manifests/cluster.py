@@ -11,10 +11,6 @@ from servelint.files.context import Context
 from servelint.formats.yaml import Node, YamlFile, get, read_yaml
 from servelint.records import record
 
-# Files beside the manifest that are looked into, and how large one may be.
-_FILE_LIMIT = 60
-_SIZE_LIMIT = 512 * 1024
-
 
 @record
 class Found:
@@ -33,11 +29,13 @@ class Cluster:
         self._file = file
         self._context = context
         self._others: dict[str, YamlFile] = {}
+        self._own: dict[tuple[str, str], Node] | None = None
 
     def find(self, kinds: Sequence[str], name: str) -> Found | None:
         """The object of one of these kinds with that name; None where it does not lie near."""
-        for node in objects_of(self._file):
-            if _is(node, kinds, name):
+        for kind in kinds:
+            node = self._objects().get((kind, name))
+            if node is not None:
                 return Found(node, self._file, None)
         for path in self._beside(name):
             file = self._read(path)
@@ -49,6 +47,16 @@ class Cluster:
 
             return generated_map(self._path, name, self._context)
         return None
+
+    def _objects(self) -> dict[tuple[str, str], Node]:
+        """The manifest's own objects by kind and name: of several, the first."""
+        if self._own is None:
+            self._own = {}
+            for node in objects_of(self._file):
+                kind, name = get(node, "kind"), get(get(node, "metadata"), "name")
+                if kind is not None and name is not None and kind.kind == name.kind == "scalar":
+                    self._own.setdefault((kind.text, name.text), node)
+        return self._own
 
     def base(self, kind: str, name: str) -> Found | None:
         """The object that a patch is laid over, by the kustomization beside it."""
@@ -64,20 +72,9 @@ class Cluster:
 
     def _beside(self, name: str) -> Iterator[str]:
         folder, own = os.path.split(self._path)
-        count = 0
-        for other in self._context.names(folder):
-            if other == own or not other.lower().endswith((".yaml", ".yml")):
-                continue
-            count += 1
-            if count > _FILE_LIMIT:
-                return
-            path = os.path.join(folder, other)
-            size = self._context.size(path)
-            if size is None or size > _SIZE_LIMIT:
-                continue
-            source = self._context.read(path)
-            if source is not None and name in source.text and "kind:" in source.text:
-                yield path
+        for other, text in self._context.texts(folder, (".yaml", ".yml")):
+            if other != own and name in text and "kind:" in text:
+                yield os.path.join(folder, other)
 
     def _read(self, path: str) -> YamlFile:
         found = self._others.get(path)
