@@ -62,14 +62,14 @@ def option_table() -> dict[str, Any]:
 
 @cache
 def _by_flag() -> dict[str, dict[str, Any]]:
-    found = {option["flag"]: option for option in option_table()["options"]}
-    found.update({option["short"]: option for option in option_table()["options"] if "short" in option})
+    found = {option["flag"]: option for option in option_table()["flags"]}
+    found.update({option["short"]: option for option in option_table()["flags"] if "short" in option})
     return found
 
 
 @cache
 def _by_variable() -> dict[str, dict[str, Any]]:
-    return {option["env"]: option for option in option_table()["options"] if "env" in option}
+    return {option["env"]: option for option in option_table()["flags"] if "env" in option}
 
 
 def model_of(serving: Serving) -> Setting | None:

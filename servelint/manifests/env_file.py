@@ -166,7 +166,7 @@ def launcher_names() -> tuple[frozenset[str], frozenset[str]]:
     """The variables that TGI's launcher reads, and those of them that many other programs read too."""
     from servelint.data import load
 
-    options = load("rules/engines/tgi.json")["options"]
+    options = load("rules/engines/tgi.json")["flags"]
     known = frozenset(option["env"] for option in options if "env" in option)
     return known, frozenset(option["env"] for option in options if option.get("generic") and "env" in option)
 

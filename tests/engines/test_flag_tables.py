@@ -15,7 +15,12 @@ from servelint.engines.vllm_arguments import flag_table
 
 @pytest.mark.parametrize(
     ("engine", "facts"),
-    [("vllm", "vllm-serve-args.json"), ("sglang", "sglang-args.json"), ("llama.cpp", "llamacpp-args.json")],
+    [
+        ("vllm", "vllm-serve-args.json"),
+        ("sglang", "sglang-args.json"),
+        ("llama.cpp", "llamacpp-args.json"),
+        ("tgi", "tgi-args.json"),
+    ],
 )
 def test_is_what_the_introspection_gives(shared: Path, engine: str, facts: str) -> None:
     name, make = TABLES[engine]

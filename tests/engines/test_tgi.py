@@ -257,8 +257,8 @@ def test_totals_are_kept_for_other_rules() -> None:
 
 def test_table_is_whole() -> None:
     table = option_table()
-    assert len(table["options"]) == 54
-    for option in table["options"]:
+    assert len(table["flags"]) == 54
+    for option in table["flags"]:
         assert option["flag"].startswith("--") and "_" not in option["flag"]
         assert option["kind"] in ("text", "whole", "number", "choice", "truth", "switch")
         assert ("choices" in option) == (option["kind"] == "choice")

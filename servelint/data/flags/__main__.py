@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from servelint.data import data_folder
-from servelint.data.flags import llamacpp, sglang, vllm
+from servelint.data.flags import llamacpp, sglang, tgi, vllm
 from servelint.data.flags.writing import render
 
 # The engine, the file of its table, and what makes the table of the introspection.
 TABLES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "vllm": ("vllm.json", vllm.table),
     "sglang": ("sglang.json", sglang.table),
+    "tgi": ("tgi.json", tgi.table),
     "llama.cpp": ("llamacpp-server.json", llamacpp.table),
 }
 
