@@ -50,6 +50,14 @@ class PathIgnore:
 
 
 @record
+class ChartValues:
+    """Files of values that are laid over a chart's own, as `helm -f` lays them: the last one wins."""
+
+    covers: Patterns
+    files: tuple[str, ...]
+
+
+@record
 class Configuration:
     """One configuration file, or the absence of one. Its patterns are relative to `folder`, an absolute path."""
 
@@ -60,6 +68,16 @@ class Configuration:
     exclude: Patterns = ()
     ignores: tuple[PathIgnore, ...] = ()
     baseline: str | None = None
+    charts: tuple[ChartValues, ...] = ()
+
+    def chart_values(self, chart: str) -> tuple[str, ...]:
+        """The files of values for a chart, given by its folder's path relative to the working directory."""
+        if not self.charts:
+            return ()
+        from servelint.files.walk import covers
+
+        relative = self._relative(chart)
+        return tuple(file for entry in self.charts if covers(entry.covers, relative) for file in entry.files)
 
     def policy(self, path: str, respect_ignores: bool = True) -> Policy:
         """What holds for one file, given by its path relative to the working directory."""

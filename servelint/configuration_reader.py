@@ -17,6 +17,7 @@ from servelint.configuration import (
     PROFILES,
     SEVERITIES,
     SIZE_LIMIT,
+    ChartValues,
     Configuration,
     ConfigurationError,
     Layer,
@@ -170,6 +171,7 @@ class _Checker:
             compile_patterns(self._texts(entries.get("exclude"), "exclude")),
             tuple(self._list(entries.get("ignores"), "ignores", self._path_ignore)),
             os.path.join(own, baseline) if baseline is not None else None,
+            tuple(self._list(entries.get("charts"), "charts", self._chart)),
         )
 
     def _layer(self, entries: Mapping[str, _Node], patterns: Patterns | None = None) -> Layer:
@@ -199,6 +201,16 @@ class _Checker:
         self._known_selector(rule, entries["rule"].line)
         return PathIgnore(
             self._patterns(node, entries, "an entry of ignores"), rule, self._text(entries["reason"], "reason")
+        )
+
+    def _chart(self, node: _Node) -> ChartValues:
+        entries = self._entries(node, "an entry of charts", _CHART_KEYS)
+        files = self._texts(entries.get("values"), "values")
+        if not files:
+            raise self._refuse(node.line, "an entry of charts needs values")
+        own = os.path.dirname(self._path)
+        return ChartValues(
+            self._patterns(node, entries, "an entry of charts"), tuple(os.path.join(own, file) for file in files)
         )
 
     def _patterns(self, node: _Node, entries: Mapping[str, _Node], what: str) -> Patterns:
@@ -305,7 +317,8 @@ def _said(node: _Node) -> str:
     return "nothing" if node.value is None else repr(node.value)[:60]
 
 
-_KEYS = ("profile", "select", "ignore", "fail-on", "exclude", "rules", "paths", "ignores", "baseline")
+_KEYS = ("profile", "select", "ignore", "fail-on", "exclude", "rules", "paths", "ignores", "baseline", "charts")
 _PATH_KEYS = ("path", "profile", "select", "ignore", "rules")
+_CHART_KEYS = ("path", "values")
 _IGNORE_KEYS = ("path", "rule", "reason")
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list"}

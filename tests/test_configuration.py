@@ -17,7 +17,7 @@ from servelint.checks.catalogue import is_selected, parameter, severity_of
 from servelint.checks.policy import Policy
 from servelint.cli.init import TEMPLATE
 from servelint.configuration import ConfigurationError, Configurations, Layer, laid_over
-from servelint.configuration_reader import _IGNORE_KEYS, _KEYS, _PATH_KEYS, read_configuration
+from servelint.configuration_reader import _CHART_KEYS, _IGNORE_KEYS, _KEYS, _PATH_KEYS, read_configuration
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "schemas" / "configuration.schema.json").read_text())
 
@@ -256,12 +256,13 @@ def test_the_schema_names_the_same_keys() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert set(SCHEMA["properties"]) == set(_KEYS)
     assert set(SCHEMA["properties"]["paths"]["items"]["properties"]) == set(_PATH_KEYS)
+    assert set(SCHEMA["properties"]["charts"]["items"]["properties"]) == set(_CHART_KEYS)
     assert set(SCHEMA["properties"]["ignores"]["items"]["properties"]) == set(_IGNORE_KEYS)
 
 
 words = st.sampled_from(["SL101", "SL1", "low-cap", "ALL", "", "nope", "strict", "note", "off", "a/*.yaml"])
 scalars = st.one_of(words, st.integers(-1, 3), st.booleans(), st.none(), st.floats(0, 1))
-keys = st.sampled_from([*_KEYS, "path", "rule", "reason", "severity", "threshold", "SL201", "x"])
+keys = st.sampled_from([*_KEYS, "path", "rule", "reason", "values", "severity", "threshold", "SL201", "x"])
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4), max_leaves=8
 )
@@ -290,3 +291,41 @@ def test_the_template_of_init_is_a_configuration_with_and_without_its_comments(f
     assert set(yaml.safe_load(text)) == set(_KEYS)
     assert configuration.fail_on == "warning"
     assert len(configuration.layers) == 3
+
+
+def test_charts_are_read_with_the_values_they_are_installed_with(folder: Path) -> None:
+    from servelint.cli.session import Session
+
+    write(folder, "charts: [{path: charts/*, values: [prod.yaml, eu.yaml]}]\n")
+    write(folder, "model: {name: Qwen/Qwen2.5-7B-Instruct, length: 8192}\n", "charts/chat/values.yaml")
+    write(folder, "model: {name: Qwen/Qwen3-8B}\n", "prod.yaml")
+    write(folder, "model: {length: null}\n", "eu.yaml")
+    write(folder, "name: chat\n", "charts/chat/Chart.yaml")
+    write(
+        folder,
+        """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  containers:
+    - name: vllm
+      image: vllm/vllm-openai:v0.11.2
+      args:
+        - --model={{ .Values.model.name }}
+        - --max-model-len={{ .Values.model.length }}
+""",
+        "charts/chat/templates/pod.yaml",
+    )
+    session = Session()
+    ((result, _),) = session.results(session.targets(["charts/chat/templates/pod.yaml"]), quiet=True)
+    (deployment,) = result.deployments
+    model, length = deployment.serving.arguments or ()
+    assert model.text == "--model=Qwen/Qwen3-8B"
+    assert length.text is None
+
+
+def test_a_chart_without_values_is_refused(folder: Path) -> None:
+    write(folder, "charts:\n  - path: charts/*\n")
+    with pytest.raises(ConfigurationError, match=r"yaml:2: an entry of charts needs values"):
+        Configurations().of("x.yaml")

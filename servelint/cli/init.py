@@ -47,6 +47,11 @@ TEMPLATE = """\
 
 # Findings that were there before, made by `servelint check --write-baseline FILE`.
 #baseline: .servelint-baseline.json
+
+# Files of values that Helm charts are installed with (`helm -f`): their templates are read with them.
+#charts:
+#  - path: charts/chat/
+#    values: [deploy/prod/chat.yaml]
 """
 
 

@@ -140,6 +140,7 @@ class Session:
         if self._context is None or key != self._context_key or target.data is not None:
             overlay = {target.path: target.data} if target.data is not None else None
             self._context, self._context_key = Context(target.root, overlay, self._online), key
+            self._context.chart_values = lambda chart: self.configurations.in_folder(chart or ".").chart_values(chart)
         return self._context
 
     def forget_context(self) -> None:

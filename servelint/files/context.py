@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from servelint.text import Source, decode
@@ -58,7 +58,8 @@ class Context:
 
     `overlay` holds texts that stand in for files: an editor's buffer, standard input, the result of a fix not yet
     written. Nothing outside the root is read, through a symlink or otherwise, but for folders that were admitted: the
-    hub's own cache. `online` tells whether the hub may be asked for what is not there.
+    hub's own cache. `online` tells whether the hub may be asked for what is not there; `chart_values` names the files
+    of values that are laid over a Helm chart's own.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Context:
     ) -> None:
         self.root = os.fspath(root) if root is not None else os.getcwd()
         self.online = online
+        self.chart_values: Callable[[str], Sequence[str]] = lambda _: ()
         self.notes: dict[str, None] = {}
         self._admitted: list[str] = []
         self._overlay = {os.path.normpath(path): data for path, data in (overlay or {}).items()}

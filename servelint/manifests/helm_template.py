@@ -30,6 +30,8 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     if masked.broken:
         return None
     values = _data(os.path.join(chart, "values.yaml"), context)
+    for other in context.chart_values(chart):
+        values = _laid_over(values, _data(other, context))
     about = _data(os.path.join(chart, "Chart.yaml"), context)
     file = _filled(masked, template, values, about)
     servings, pieces = read_objects(path, file, context)
@@ -62,6 +64,20 @@ def _data(path: str, context: Context) -> Mapping[str, Any]:
     file = read_yaml(source.text)
     data = value(file.documents[0]) if file.documents and file.documents[0] is not None else None
     return data if isinstance(data, Mapping) else {}
+
+
+def _laid_over(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with others over them, as Helm merges them: mappings key by key, all else as a whole, null takes away."""
+    merged = dict(values)
+    for key, item in over.items():
+        known = merged.get(key)
+        if item is None:
+            merged.pop(key, None)
+        elif isinstance(known, Mapping) and isinstance(item, Mapping):
+            merged[key] = _laid_over(known, item)
+        else:
+            merged[key] = item
+    return merged
 
 
 def _filled(
