@@ -14,6 +14,10 @@ demo: $(VENV)/.installed ## lint and repair the manifests in examples/
 test: $(VENV)/.installed-dev lint ## all checks, then all tests; ends with pytest's summary
 	@if ! command -v git >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -qq -y git >/dev/null; fi
+	@if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && \
+		command -v apt-get >/dev/null; then \
+		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 || \
+		echo "no Chromium to be had here: the tests of pages in a browser are skipped" >&2; fi
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev ## ruff and mypy

@@ -42,6 +42,10 @@ _RULES: dict[str, tuple[str, Severity]] = {
     "emptied": ("SL104", "error"),
     "stop-quotes": ("SL107", "error"),
     "kept-quotes": ("SL510", "error"),
+    "stop-count": ("SL111", "warning"),
+    "stop-lookalike": ("SL105", "error"),
+    "unread-field": ("SL208", "warning"),
+    "raw-prompt": ("SL305", "warning"),
 }
 
 
@@ -51,7 +55,6 @@ def check_faults(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
     last = command.words[-1] if command is not None else None
     # What stands in a file of its own is told there; here only what the two make of each other is.
     elsewhere = {setting.span for setting in deployment.serving.environment if setting.elsewhere}
-    elsewhere.update(deployment.serving.facts.get("placed", ()))
     for fault in deployment.reading.faults:
         if fault.sort in _OF_A_VALUE and fault.span in elsewhere:
             continue
@@ -90,12 +93,18 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
     """The repair of a word whose meaning is certain: renamed, split in two, or with its quotes where they belong."""
     if fault.sort == "deprecated" and fault.suggestion and fault.certain and fault.path in (None, serving.path):
         return _rename(serving, fault, fault.suggestion)
+    if fault.suggestion is None and fault.sort == "lost-quotes":
+        return None, "what the JSON was meant to say is not certain"
     if fault.suggestion is None or not fault.certain or fault.sort not in _MENDED:
         return None, None
     if fault.sort in ("stop-quotes", "kept-quotes"):
         return repair("leave the quotes out", (Edit(fault.span.start, fault.span.end, fault.suggestion),))
+    if fault.sort == "list-in-one" and serving.arguments is None:
+        return _split_setting(serving, fault, json.loads(fault.suggestion))
     argument = next((word for word in serving.arguments or () if word.span.covers(fault.span)), None)
-    if argument is None or argument.text is None or not argument.literal:
+    if argument is None or argument.text is None:
+        return None, "the word is not written out here"
+    if not argument.literal and not (fault.sort == "lost-quotes" and _braces_expanded(serving, argument)):
         return None, "the word is not written out here"
     if fault.sort == "not-split":
         return _split(serving, argument, json.loads(fault.suggestion))
@@ -107,16 +116,47 @@ def _mend(serving: Serving, fault: Fault) -> tuple[Fix | None, str | None]:
         return _replaced(argument, start, fault.suggestion, "leave the inner quotes out")
     if argument.form == "yaml" or "'" in fault.suggestion:
         return None, None
-    if argument.form == "string" and argument.text.count("{") == argument.text.count("}"):
-        fix, _ = _replaced(argument, start, fault.suggestion, "put the quotes of the JSON back")
+    if serving.facts.get("inner") is not None and serving.facts.get("command") is not None:
+        return _quoted_in_script(serving, argument, argument.text[:start], fault.suggestion)
+    if argument.form == "string" and serving.kind != "unit" and argument.text.count("{") == argument.text.count("}"):
+        meant, is_split = fault.suggestion, serving.facts.get("launcher") != "config"
+        if is_split:
+            # The quotes that are left of it stand within the word: a blank would part it.
+            meant = json.dumps(json.loads(meant), ensure_ascii=False, separators=(",", ":"))
+        title = "put the quotes of the JSON back"
+        fix, _ = (None, None) if is_split and " " in meant else _replaced(argument, start, meant, title)
         if fix is not None:
             return fix, None
     end = _end_of_json(serving, argument, argument.text[start:])
     if end is None:
         return None, "the JSON is not written out here"
+    shown = file_text(serving)[argument.span.start : end]
+    if "\n" in shown or (serving.kind == "unit" and any(mark in shown for mark in "%$\\")):
+        # A remark may stand between the lines; a unit fills in what it finds in quotes, too.
+        return None, "how the JSON is written here leaves no room for quotes around it"
     written = _as_written(serving, argument.span.start, end, argument.text[:start], fault.suggestion)
     word = f"{argument.text[:start]}'{written}'"
     return repair("quote the JSON for the shell", (Edit(argument.span.start, end, word),))
+
+
+def _quoted_in_script(serving: Serving, argument: Argument, name: str, meant: str) -> tuple[Fix | None, str | None]:
+    """The JSON in quotes of the shell's, in a script that lies in another text (`sh -c`)."""
+    inner, words, text = serving.facts["inner"], serving.facts["command"].words, serving.facts["text"]
+    first = next((index for index, word in enumerate(words) if inner.host_span(word.span) == argument.span), None)
+    depth = 0
+    for word in words[first:] if first is not None else ():
+        if word.text is None or not (word.literal or _braces_expanded(serving, argument)):
+            break
+        depth += word.text.count("{") - word.text.count("}")
+        if depth == 0:
+            start = words[first].span.start
+            value = _spaced(text[start : word.span.end].removeprefix(name), meant)
+            edit = inner.host_edit(Edit(start, word.span.end, f"{name}'{value}'"))
+            if edit is None or "\n" in file_text(serving)[edit.start : edit.end]:
+                # A Dockerfile's remarks may stand between the lines.
+                return None, "how the JSON is written here leaves no room for quotes around it"
+            return repair("quote the JSON for the shell", (edit,))
+    return None, "the JSON is not written out here"
 
 
 def _replaced(argument: Argument, start: int, text: str, title: str) -> tuple[Fix | None, str | None]:
@@ -130,6 +170,11 @@ def _replaced(argument: Argument, start: int, text: str, title: str) -> tuple[Fi
 def _split(serving: Serving, argument: Argument, texts: list[str]) -> tuple[Fix | None, str | None]:
     """Two words where one holds an option and its value."""
     split = getattr(serving.writer, "split", None)
+    if argument.node is not None or argument.form == "list":
+        parted = _parted(argument.text or "", texts)
+        if parted is None:
+            return None, "where these words part is not clear"
+        texts = parted
     if argument.node is not None:
         return (None, None) if split is None else repair("make two words of it", split(argument.node, texts))
     if argument.form == "list":
@@ -144,6 +189,34 @@ def _split(serving: Serving, argument: Argument, texts: list[str]) -> tuple[Fix 
     if not gap and written[len(name) : len(name) + 1].isspace():
         return None, "how the blank got into the word is not clear"
     return repair("make two words of it", (Edit(place, place + gap, " "),))
+
+
+def _split_setting(serving: Serving, fault: Fault, texts: list[str]) -> tuple[Fix | None, str | None]:
+    """An item for each text where a list holds them in one."""
+    setting = next((each for each in serving.settings if each.span == fault.span), None)
+    split = getattr(serving.writer, "split", None)
+    if setting is None or setting.data is None or split is None:
+        return None, "the stops do not stand in a list"
+    answer = split(setting.data, texts)
+    if isinstance(answer, Refusal):
+        answer = serving.writer.replace(setting, texts)
+    return repair("make an item of each", answer)
+
+
+def _parted(text: str, texts: list[str]) -> list[str] | None:
+    """The words of a text that no shell splits, where quotes or JSON in it may hold blanks."""
+    if not any(mark in text for mark in "'\"{"):
+        return texts
+    name, _, rest = text.partition(" ")
+    rest = rest.strip()
+    if not name.startswith("-"):
+        return None
+    if rest[:1] in ("'", '"') and len(rest) > 1 and rest[-1] == rest[0] and rest.count(rest[0]) == 2:
+        return [name, rest[1:-1]]
+    try:
+        return [name, rest] if isinstance(json.loads(rest), (dict, list)) else None
+    except ValueError:
+        return None
 
 
 def _repeat(serving: Serving, argument: Argument, option: str, texts: list[str]) -> tuple[Fix | None, str | None]:
@@ -186,10 +259,18 @@ def _rename(serving: Serving, fault: Fault, name: str) -> tuple[Fix | None, str 
     return repair(f"write {name}", (Edit(start, start + len(fault.subject), name),))
 
 
+def _braces_expanded(serving: Serving, argument: Argument) -> bool:
+    """Whether a shell makes this and other words of one word of the file, and of nothing but its own letters."""
+    count = sum(word.span == argument.span for word in serving.arguments or ())
+    return count > 1 and argument.form in ("shell", "string") and not {"$", "`"} & set(_written(serving, argument))
+
+
 def _end_of_json(serving: Serving, first: Argument, value: str) -> int | None:
     """Where the JSON ends that begins in this word: a shell has cut it at its blanks."""
     depth = value.count("{") - value.count("}")
     end = first.span.end
+    if _braces_expanded(serving, first):
+        return end
     behind = False
     for word in serving.arguments or ():
         if word is first:
@@ -204,7 +285,10 @@ def _end_of_json(serving: Serving, first: Argument, value: str) -> int | None:
 
 def _as_written(serving: Serving, start: int, end: int, prefix: str, meant: str) -> str:
     """The JSON as its author spaced it, where that is what is meant; else as it was put together again."""
-    written = file_text(serving)[start:end].removeprefix(prefix)
+    return _spaced(file_text(serving)[start:end].removeprefix(prefix), meant)
+
+
+def _spaced(written: str, meant: str) -> str:
     try:
         return written if "'" not in written and json.loads(written) == json.loads(meant) else meant
     except ValueError:

@@ -63,7 +63,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "ray-serve": ("terminators", "faults", "caps", "sampling", "prompts"),
     "kustomization": ("terminators", "faults", "caps", "sampling", "prompts"),
     "helm-template": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values"),
-    "helm-values": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "kubernetes_values", "helm_values"),
+    "helm-values": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines", "helm_values"),
     "engine-config": ("terminators", "faults", "caps", "sampling", "prompts"),
     "recipes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "skypilot": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
@@ -104,9 +104,10 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
             continue
         if not serving.facts.get("aside"):
             deployments.append(deployment)
+        placed = serving.facts.get("placed", ())
         for check in _checks(manifest.kind):
             try:
-                found.extend(check(deployment, policy))
+                found.extend(each for each in check(deployment, policy) if not _is_told_elsewhere(each, path, placed))
             except Exception as error:  # one broken rule must not take the others' findings with it
                 internal.append(_broken(f"{check.__module__}.{check.__name__}", path, error))
     pieces = []
@@ -130,6 +131,15 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
     chosen.sort(key=lambda finding: (finding.span.start, finding.rule, finding.span.end, finding.message))
     return Result(
         path, manifest.kind, manifest.text, tuple(chosen), tuple(deployments), tuple(internal), manifest, tuple(pieces)
+    )
+
+
+def _is_told_elsewhere(finding: Finding, path: str, placed: Sequence[Span]) -> bool:
+    """Whether all that a finding is about stands in another manifest, which only is named here: it is told there."""
+    return (
+        finding.path == path
+        and finding.span in placed
+        and all(item.path != path or item.span in placed for item in finding.related)
     )
 
 

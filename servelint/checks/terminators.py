@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from servelint.checks.deployment import Check, Deployment
@@ -33,20 +34,36 @@ def meant_texts(deployment: Deployment) -> set[str]:
 
     A terminator among them is not missing: its own line is at fault, and that is said there.
     """
+    stops = _stops(deployment)
+    if not stops:
+        return set()
+    from servelint.models.tokens import known_token, lookalike
+
     texts: set[str] = set()
+    for text in _said_texts(deployment, stops):
+        texts.add(text)
+        candidates = () if known_token(text) else lookalike(text, deployment.identity)
+        if len(candidates) == 1:
+            texts.add(candidates[0].text)
+    return texts
+
+
+def _said_texts(deployment: Deployment, stops: tuple[Setting, ...]) -> Iterator[str]:
+    """The stops without quotes that do not belong to them, and several in one text as several."""
     document = deployment.serving.facts.get("document")
-    if deployment.serving.kind == "modelfile" and document is not None and _stops(deployment):
+    if deployment.serving.kind == "modelfile" and document is not None:
         from servelint.formats.modelfile import meant_stops
-        from servelint.models.tokens import known_token, lookalike
 
         for instruction in document.named("stop"):
-            for text in meant_stops(instruction):
-                texts.add(text)
-                candidates = () if known_token(text) else lookalike(text, deployment.identity)
-                if len(candidates) == 1:
-                    texts.add(candidates[0].text)
-        return texts
-    return {setting.value for setting in _stops(deployment) if setting.value}
+            yield from meant_stops(instruction)
+        return
+    for setting in stops:
+        if setting.value:
+            yield setting.value
+            yield setting.value.strip("'\"")
+    for fault in deployment.reading.faults:
+        if fault.sort == "list-in-one" and fault.suggestion:
+            yield from json.loads(fault.suggestion)
 
 
 def check_missing_terminator(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
@@ -96,8 +113,9 @@ def _is_unpinned_guess(deployment: Deployment) -> bool:
 def _why_listed(deployment: Deployment) -> str:
     subject = _subject(deployment)
     if deployment.reading.stops_replace and deployment.reading.reads_model_ids:
+        own = "One `PARAMETER stop` replaces" if deployment.serving.kind == "modelfile" else "Stops given here replace"
         return (
-            f"{subject} writes it after every answer. One `PARAMETER stop` replaces the whole inherited list, so "
+            f"{subject} writes it after every answer. {own} the whole inherited list, so "
             "without it the model goes on and writes the user's next turn too."
         )
     return f"{subject} writes it after every answer; without it the model goes on and writes the user's next turn too."

@@ -123,6 +123,10 @@ def _read_engine(serving: Serving, identity: Identity, context: Context) -> Read
             from servelint.engines.local_presets import read_local_preset
 
             return read_local_preset(serving, identity)
+        case "litellm":
+            from servelint.engines.litellm import read_litellm
+
+            return read_litellm(serving, identity)
         case "localai":
             from servelint.engines.localai import read_localai
 

@@ -6,6 +6,7 @@ takes the next word whatever it is. The options are in `rules/engines/llamacpp-s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -21,6 +22,19 @@ _FALSE = frozenset({"off", "disabled", "false", "0"})
 # Took no value in older builds, and in forks still.
 _ONCE_BARE = frozenset({"--flash-attn", "--fit"})
 _BLANKS = " \t\n\v\f\r"
+# Read by `std::stoul`: -1 and the whole range of 64 bits are right.
+_UNSIGNED = frozenset({"--seed"})
+_FLOAT = re.compile(
+    r"[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
+    r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])"
+)
+_LONGEST_NUMBER = 20
+_LARGEST_FLOAT = 3.4028235e38
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"}
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([nrt'\"\\]))")
+# What people take for a truth value, whether llama.cpp does or not.
+_MEANT_ON = _TRUE | {"yes", "y"}
+_MEANT_OFF = _FALSE | {"no", "n"}
 
 
 @record
@@ -124,9 +138,13 @@ def parse_words(words: Sequence[Argument]) -> ServerLine:
     while index < len(words):
         word = words[index]
         if word.text is None:
-            is_open = is_open or word.count is None or not word.prefix
-            if word.prefix and not word.prefix.startswith("-"):
-                is_open = True
+            name, equals, _ = word.prefix.partition("=")
+            joined = options_by_name().get(normal(name)) if equals else None
+            if joined is not None:
+                # Whatever the value is, the option is not found under this name.
+                misfits.append(Misfit("joined", word.span, word.prefix, joined, parts=(name,), argument=word))
+            else:
+                is_open = is_open or word.count is None or not word.prefix.startswith("-")
             index += 1
             continue
         option = options_by_name().get(normal(word.text))
@@ -223,7 +241,7 @@ def _joined(text: str) -> tuple[str, ...] | None:
 def converted(option: ServerOption, text: str) -> tuple[Any, str | None]:
     """The value as the program takes it, and what is wrong with it (None: nothing)."""
     if option.kind in ("integer", "two-integers"):
-        return _integer(text)
+        return _integer(text, 64) if option.flag in _UNSIGNED else _integer(text, 31)
     if option.kind == "number":
         return _number(text)
     if option.kind == "choice":
@@ -236,7 +254,7 @@ def converted(option: ServerOption, text: str) -> tuple[Any, str | None]:
     return text, None
 
 
-def _integer(text: str) -> tuple[int | None, str | None]:
+def _integer(text: str, bits: int) -> tuple[int | None, str | None]:
     """`std::stoi`: blanks and a sign, then digits; what stands behind them is dropped in silence."""
     body = text.lstrip(_BLANKS)
     start = 1 if body[:1] in ("+", "-") else 0
@@ -245,30 +263,52 @@ def _integer(text: str) -> tuple[int | None, str | None]:
         end += 1
     if end == start:
         return None, "the program ends (`stoi`): a whole number is wanted"
-    if end - start > 18:
+    digits = body[start:end].lstrip("0") or "0"
+    number = int(digits) if len(digits) <= _LONGEST_NUMBER else 2**64
+    number = -number if body.startswith("-") else number
+    if not -(2**bits) <= number < 2**bits:
         return None, "the program ends (`stoi`): the number is too large"
-    number = int(body[:end])
-    if not -(2**31) <= number < 2**31:
-        return None, "the program ends (`stoi`): the number is too large"
-    if end < len(body):
-        return number, f"the program reads {number} and drops {body[end:]!r}"
+    rest = body[end:]
+    if rest.strip(_BLANKS):
+        return number, f"the program reads {number} and drops {rest!r}"
     return number, None
 
 
 def _number(text: str) -> tuple[float | None, str | None]:
     """`std::stof`."""
     body = text.strip(_BLANKS)
+    found = _FLOAT.match(body)
+    if found is None:
+        return None, "the program ends (`stof`): a number is wanted"
+    written = found.group()
+    number = _hexadecimal(written) if "x" in written.lower() else float(written)
+    if number is None or (abs(number) > _LARGEST_FLOAT and "i" not in written.lower()):
+        return None, "the program ends (`stof`): the number is too large"
+    if found.end() < len(body):
+        return number, f"the program reads {number:g} and drops {body[found.end() :]!r}"
+    return number, None
+
+
+def _hexadecimal(text: str) -> float | None:
     try:
-        return float(body), None
-    except ValueError:
-        pass
-    for end in range(len(body) - 1, 0, -1):
-        try:
-            number = float(body[:end])
-        except ValueError:
-            continue
-        return number, f"the program reads {number:g} and drops {body[end:]!r}"
-    return None, "the program ends (`stof`): a number is wanted"
+        return float.fromhex(text)
+    except OverflowError:
+        return None
+
+
+def unescaped(text: str) -> str:
+    """A text with its escapes as `string_process_escapes` (common/common.cpp) resolves them; others stay as written.
+
+    A byte above 127 (`\\xe2`) may be a part of a character only, so it stays as written too.
+    """
+    return _ESCAPE.sub(_resolved, text) if "\\" in text else text
+
+
+def _resolved(found: re.Match[str]) -> str:
+    if found[2] is not None:
+        return _ESCAPES[found[2]]
+    number = int(found[1], 16)
+    return chr(number) if number < 128 else found[0]
 
 
 def _json(text: str) -> tuple[Any, str | None]:
@@ -282,10 +322,12 @@ def parse_variables(environment: Sequence[Setting]) -> ServerLine:
     """The variables that the program reads before its words; the last one of a name holds."""
     options: list[Option] = []
     misfits: list[Misfit] = []
-    for setting in {entry.name: entry for entry in environment}.values():
-        option = options_by_variable().get(setting.name)
-        if option is None:
-            continue
+    known = options_by_variable()
+    held = [entry for entry in {entry.name: entry for entry in environment}.values() if entry.name in known]
+    # `get_value_from_env` looks for the negative variable first and then for no other.
+    held.sort(key=lambda entry: entry.name == known[entry.name].negative_variable)
+    for setting in held:
+        option = known[setting.name]
         if setting.value is None:
             options.append(Option(option.flag, setting.name, None, setting.span, setting.span, None, True))
             continue
@@ -312,7 +354,7 @@ def parse_preset(settings: Sequence[Setting], is_config: bool) -> ServerLine:
     for setting in settings:
         if setting.name in _PRESET_KEYS or setting.value is None:
             continue
-        option = _of_key(setting.name)
+        option = option_of_key(setting.name)
         if option is None:
             misfits.append(Misfit("key", setting.whole, setting.name, certain=not is_config, spelled=setting.name))
             continue
@@ -324,7 +366,8 @@ def parse_preset(settings: Sequence[Setting], is_config: bool) -> ServerLine:
     return ServerLine(tuple(options), tuple(misfits))
 
 
-def _of_key(key: str) -> ServerOption | None:
+def option_of_key(key: str) -> ServerOption | None:
+    """The option that a preset's key names: without its dashes, long or short, or by its variable."""
     found = options_by_name().get(f"--{key}") or options_by_name().get(f"-{key}")
     return found or options_by_variable().get(key)
 
@@ -333,16 +376,34 @@ def _preset_value(option: ServerOption, setting: Setting, value: str, is_config:
     if option.kind == "switch" and is_config:
         return True, None
     if option.takes == 0:
-        negated = f"--{setting.name}" in option.negative or setting.name == option.negative_variable
-        if value not in _TRUE | _FALSE:
-            return None, Misfit("truth", setting.span, value, option, spelled=setting.name)
-        truth = (value in _TRUE) is not negated
-        return (True if truth else None) if option.kind == "switch" else truth, None
+        truth, misfit = _preset_truth(option, setting, value, is_config)
+        return (True if truth else None) if option.kind == "switch" else truth, misfit
     data, reason = converted(option, value)
     if reason is None:
         return data, None
     certain = option.kind != "choice"
     return data, Misfit("value", setting.span, value, option, reason, certain=certain, spelled=setting.name)
+
+
+def _preset_truth(
+    option: ServerOption, setting: Setting, value: str, is_config: bool
+) -> tuple[bool, Misfit | None]:  # fmt: skip
+    """What a preset makes of a truth value: nothing is refused here (common/preset.cpp).
+
+    Under a negative name all but the true values mean on; else a router takes all but the false values for on, and
+    `config.ini` all but the true ones for off.
+    """
+    negated = bool({f"--{setting.name}", f"-{setting.name}"} & {*option.negative})
+    negated = negated or setting.name == option.negative_variable
+    truth = value not in _TRUE if negated else value in _TRUE if is_config else value not in _FALSE
+    if value in _TRUE | _FALSE:
+        return truth, None
+    word = value.lower()
+    meant = True if word in _MEANT_ON else False if word in _MEANT_OFF else None
+    if meant is not None and truth is (meant is not negated):
+        return truth, None
+    reason = f"{option.flag} is {'on' if truth else 'off'} with it"
+    return truth, Misfit("truth", setting.span, value, option, reason, spelled=setting.name)
 
 
 def _variable(option: ServerOption, setting: Setting, value: str) -> tuple[Any, Misfit | None]:
@@ -362,22 +423,24 @@ def _variable(option: ServerOption, setting: Setting, value: str) -> tuple[Any, 
     return data, Misfit("value", setting.span, value, option, reason, certain=certain, spelled=setting.name)
 
 
-def split_list(text: str) -> Iterator[tuple[str, int]]:
-    """The items of a comma-separated value and where each begins; double quotes hold commas together."""
+def split_list(text: str) -> Iterator[tuple[str, int, int]]:
+    """The items of a comma-separated value, where each begins and ends (`parse_csv_row` in common/arg.cpp).
+
+    Double quotes hold commas together only where they begin an item; inside one, `""` is a quote.
+    """
     item: list[str] = []
     start, quoted, position = 0, False, 0
     while position < len(text):
         character = text[position]
-        if character == '"':
-            if quoted and text[position + 1 : position + 2] == '"':
-                item.append('"')
-                position += 2
-                continue
+        if character == '"' and quoted and text[position + 1 : position + 2] == '"':
+            item.append('"')
+            position += 1
+        elif character == '"' and (quoted or not item):
             quoted = not quoted
         elif character == "," and not quoted:
-            yield "".join(item), start
+            yield "".join(item), start, position
             item, start = [], position + 1
         else:
             item.append(character)
         position += 1
-    yield "".join(item), start
+    yield "".join(item), start, len(text)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from servelint.engines.llamacpp import ends_by_text
 from servelint.engines.llamacpp_arguments import (
     Misfit,
     ServerLine,
+    option_of_key,
     options_by_name,
     options_by_variable,
 )
-from servelint.engines.llamacpp_overrides import Override
+from servelint.engines.llamacpp_overrides import END_KEYS, Override, is_number, rescued_keys
 from servelint.engines.meant_json import lenient_json, repair_json
 from servelint.engines.near_names import nearest_name
 from servelint.engines.reading import Fault, Option, StopSet
@@ -23,8 +24,13 @@ from servelint.models.identity import Identity
 from servelint.text import Span
 from servelint.text.distance import edit_distance
 
+if TYPE_CHECKING:
+    from servelint.manifests.gguf import Vocabulary
+
 _ENDS = "The program prints `invalid argument` and ends."
 _LONGEST_SHOWN = 60
+# A context is rounded up to a multiple of this.
+_CONTEXT_STEP = 256
 # Options that people give to the server and that belong elsewhere, and what works instead.
 _EXPLAINED: dict[str, str] = {
     "--stop": "the server's own stops are reverse prompts: one `-r TEXT` for each; requests send `stop`",
@@ -41,9 +47,13 @@ _EXPLAINED: dict[str, str] = {
     "--gpu-memory-utilization": "how many layers go to the GPU is -ngl (--n-gpu-layers)",
     "--tensor-parallel-size": "how the model is split is -sm and -ts (--split-mode, --tensor-split)",
 }
-# Only the command-line chat and completion programs have these (measured on llama-server).
-_OF_OTHER_PROGRAMS = frozenset({"-cnv", "--conversation", "--in-prefix", "--in-suffix", "-i", "--interactive"})
-_OFF = frozenset({"off", "disabled", "false", "0"})
+# Only the program that completes on the command line has these (measured on llama-server).
+_OF_OTHER_PROGRAMS = frozenset(
+    {
+        "-cnv", "--conversation", "-no-cnv", "--no-conversation", "--in-prefix", "--in-suffix", "-i", "--interactive",
+    }
+)  # fmt: skip
+_OFF = frozenset({"off", "disabled", "false", "0", "no"})
 # Known to earlier builds, and what took their place in the build that the table is of.
 _FORMER: dict[str, str] = {
     "--no-mmap": "--load-mode none", "--mlock": "--load-mode mlock", "-dio": "--load-mode dio",
@@ -60,11 +70,16 @@ def faults_of(
     stop_set: StopSet,
 ) -> list[Fault]:
     """Everything that is to be said, by place."""
-    faults = [fault for misfit in (*variables.misfits, *words.misfits) if (fault := _of_misfit(misfit)) is not None]
+    misfits = [*variables.misfits, *words.misfits]
+    if serving.kind == "llama-preset":
+        # That the quotes are part of it is all that is wrong with such a value, and is told below.
+        misfits = [misfit for misfit in misfits if misfit.sort == "key" or not _is_quoted(misfit.text)]
+    faults = [fault for misfit in misfits if (fault := _of_misfit(misfit)) is not None]
     faults += _near_variables(serving)
     faults += _of_preset(serving)
     faults += _shadowed(variables, words, _sections(serving))
     faults += faults_of_overrides(overrides, identity)
+    faults += _of_file(serving, overrides)
     faults += _of_ends(identity, variables, words, stop_set)
     faults += _of_length(identity, variables, words)
     faults.sort(key=lambda fault: (fault.span.start, fault.span.end, fault.sort))
@@ -76,8 +91,18 @@ def _shown(text: str) -> str:
     return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
 
 
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+
+
 def _of_misfit(misfit: Misfit) -> Fault | None:
     text = _shown(misfit.text)
+    if misfit.sort == "joined" and len(misfit.parts) == 1:
+        name = misfit.parts[0]
+        return Fault(
+            "not-split", f"{name} and its value are one word to llama-server, which knows no such option", misfit.span,
+            subject=name, why=_ENDS, help=f"write {name} and its value as two words",
+        )  # fmt: skip
     if misfit.sort == "joined":
         name, value = misfit.parts
         shown = f"{name} and its value are one word to llama-server, which knows no such option: {text}"
@@ -93,7 +118,7 @@ def _of_misfit(misfit: Misfit) -> Fault | None:
     if misfit.sort == "key":
         return _of_key(misfit)
     if misfit.sort == "truth":
-        message = f"{text!r} is no truth value to llama.cpp: the program ends"
+        message = f"{text!r} is no truth value to llama.cpp: {misfit.reason or 'the program ends'}"
         return Fault(
             "invalid-value", message, misfit.span, why="It takes on, off, true, false, enabled, disabled, 1, 0."
         )
@@ -191,9 +216,10 @@ def _of_unknown(misfit: Misfit) -> Fault | None:
             help=explained,
         )  # fmt: skip
     if name in _OF_OTHER_PROGRAMS:
+        shown = f"llama-server has no option {name}: it is one of llama-completion's"
         return Fault(
-            "unknown-option", f"llama-server has no option {name}: it is one of llama-cli's", misfit.span, None, True,
-            name, why=_ENDS, help="leave it out; a server holds conversations by its chat route",
+            "unknown-option", shown, misfit.span, None, True, name, why=_ENDS,
+            help="leave it out; a server holds conversations by its chat route",
         )  # fmt: skip
     if name in _FORMER:
         # Right for earlier builds, and nothing says which one this is.
@@ -239,9 +265,14 @@ def _of_preset(serving: Serving) -> Iterator[Fault]:
     """What an INI file makes of remarks and quotes, and of a switch that is told to be off."""
     if serving.kind != "llama-preset":
         return
+    for name, span, later in serving.facts["dropped"]:
+        yield Fault(
+            "shadowed", f"nothing in this [{name}] has an effect: a later [{name}] begins anew", span, subject=name,
+            related=((later, "this one counts"),), help="write one section of that name",
+        )  # fmt: skip
     for setting in serving.settings:
         entry = setting.data
-        option = options_by_name().get(f"--{setting.name}") or options_by_variable().get(setting.name)
+        option = option_of_key(setting.name)
         text = serving.facts["document"].text
         if entry.remark is not None and text[entry.remark.start - 1] not in " \t=":
             yield Fault(
@@ -256,14 +287,17 @@ def _of_preset(serving: Serving) -> Iterator[Fault]:
                 subject=setting.name, why="In llama.cpp's INI files nothing protects a `#` or a `;`.",
                 help="a value with one of them can only be given on the command line",
             )  # fmt: skip
-        if len(entry.value) > 1 and entry.value[0] == entry.value[-1] and entry.value[0] in "'\"":
+        if _is_quoted(entry.value):
+            inner = entry.value[1:-1]
             sort = "stop-quotes" if option is not None and option.flag == "--reverse-prompt" else "kept-quotes"
             yield Fault(
                 sort, f"the quotes are part of the value of {setting.name}: {_shown(entry.value)}", setting.span,
-                entry.value[1:-1], subject=setting.name, why="llama.cpp's INI files know no quotes.",
-                help=f"write {_shown(entry.value[1:-1])}",
+                inner if inner.strip() == inner else None, subject=setting.name,
+                why="llama.cpp's INI files know no quotes.",
+                help=f"write {_shown(inner)}" if inner.strip() == inner else "blanks at its ends are lost without them",
             )  # fmt: skip
-        if serving.facts["is_config"] and option is not None and option.kind == "switch" and entry.value in _OFF:
+        is_switch = option is not None and option.kind == "switch"
+        if serving.facts["is_config"] and is_switch and entry.value.lower() in _OFF:
             yield Fault(
                 "invalid-value", f"{setting.name} = {entry.value} turns it on: in config.ini the value of a plain "
                 "switch is not looked at", setting.whole, subject=setting.name,
@@ -313,21 +347,28 @@ def faults_of_overrides(overrides: Sequence[Override], identity: Identity) -> It
     for item in overrides:
         if item.refused is not None:
             yield Fault(
-                "invalid-value", f"--override-kv {_shown(item.key)}: {item.refused}", item.span,
-                subject="--override-kv", why="The program prints what is wrong with the override and ends.",
-                help=f"--override-kv {item.key}=int:{_shown(item.value or item.type or 'ID')}" if item.name else "",
+                "invalid-value", f"{item.option.spelled} {_shown(item.key)}: {item.refused}", item.span,
+                subject=item.option.spelled, why="The program prints what is wrong with the override and ends.",
+                help=_as_integer(item) if item.name else "",
             )  # fmt: skip
             continue
         earlier = first.setdefault(item.key, item)
         if earlier is not item and (earlier.type, earlier.value) != (item.type, item.value):
             yield Fault(
                 "shadowed", f"this {item.key} has no effect: of two overrides of one key the first counts", item.span,
-                subject="--override-kv", related=((earlier.span, "the one that counts"),),
+                subject=item.option.spelled, related=((earlier.span, "the one that counts"),),
             )  # fmt: skip
             continue
         fault = _of_override(item, identity)
         if fault is not None:
             yield fault
+
+
+def _as_integer(item: Override) -> str:
+    """The override as it is right, with the id that was meant where one stands there."""
+    number = next((text for text in (item.value, item.type) if is_number(text)), "ID")
+    option = f"{item.option.spelled} " if item.option.spelled.startswith("-") else ""
+    return f"{option}{item.key}=int:{number.strip()}"
 
 
 def _of_override(item: Override, identity: Identity) -> Fault | None:
@@ -349,16 +390,23 @@ def _of_override(item: Override, identity: Identity) -> Fault | None:
         return Fault(
             "inert", f"{item.key} wants an int, and {item.type}:{_shown(item.value)} is thrown away", item.span,
             subject=item.key, why="llama.cpp warns of a bad type and keeps the id that the file has.",
-            help=f"--override-kv {item.key}=int:ID",
+            help=_as_integer(item),
         )  # fmt: skip
     number = item.number or 0
-    if not item.value.strip().lstrip("+-").isdigit():
+    if not is_number(item.value):
         return _no_end(item, f"{_shown(item.value)!r} is no number, and becomes id {number}", identity, True)
     size = identity.vocabulary_size
     if number < 0 or (size is not None and number >= size):
         said = f"{number} is no id of this vocabulary" if number >= 0 else f"{number} is no id"
+        if item.name != "eos":
+            return Fault(
+                "inert", f"{said}: this {item.name} is thrown away", item.value_span, subject=item.key,
+                why="llama.cpp warns of a bad special token and keeps what it finds without the override.",
+                help="give the id of a token, or leave the override out",
+            )  # fmt: skip
         return _no_end(item, f"{said}: llama.cpp falls back to its default", identity, True)
-    if not identity.vocabulary:
+    if not identity.vocabulary or item.name.startswith("fim"):
+        # The ends of a fill-in-the-middle prompt are no family's turn ends, and rightly so.
         return None
     texts = {token.id: token.text for token in (*identity.vocabulary, *identity.terminators)}
     text = texts.get(number)
@@ -384,6 +432,23 @@ def _no_end(item: Override, said: str, identity: Identity, certain: bool) -> Fau
     if "default" in said:
         why = "For most vocabularies the default is id 11, a comma: an answer is cut at the first one."
     return Fault("no-terminator", said, item.value_span, subject=item.key, why=why, help=help_text, certain=certain)
+
+
+def _of_file(serving: Serving, overrides: Sequence[Override]) -> Iterator[Fault]:
+    """Ids of a type in the GGUF that ends the loading of it: only an override of the key is read instead."""
+    vocabulary: Vocabulary | None = serving.facts.get("vocabulary")
+    if vocabulary is None or vocabulary.gguf.fault is not None:
+        return
+    rescued = rescued_keys(overrides)
+    place = serving.model.span if serving.model is not None and serving.model.path is None else serving.span
+    for key, name in END_KEYS.items():
+        entry = vocabulary.entry(name)
+        if entry is not None and entry.sort != "u32" and key not in rescued:
+            yield Fault(
+                "fatal", f"the GGUF has {key} as {entry.sort}: llama.cpp takes nothing but u32, and does not load it",
+                place, subject=key, why="wrong type, expected u32",
+                help=f"--override-kv {key}=int:ID is read in its place; or write the file anew",
+            )  # fmt: skip
 
 
 def _of_ends(identity: Identity, variables: ServerLine, words: ServerLine, stop_set: StopSet) -> Iterator[Fault]:
@@ -476,8 +541,11 @@ def _of_length(identity: Identity, variables: ServerLine, words: ServerLine) -> 
         )  # fmt: skip
         return
     size = _whole(words.last("--ctx-size") or variables.last("--ctx-size"))
-    if size is not None and size > 0 and limit.data > size:
-        shown = f"{limit.spelled} {limit.data} does not fit into a context of {size} tokens"
+    slots = _slots(variables, words)
+    room = size // slots + -(size // slots) % _CONTEXT_STEP if size is not None else 0
+    if 0 < room < limit.data:
+        parts = f", one of {slots} parts of {size}" if slots > 1 else ""
+        shown = f"{limit.spelled} {limit.data} does not fit into a context of {room} tokens{parts}"
         yield Fault(
             "no-room", shown, limit.span, subject=limit.spelled, severity="warning",
             why="Prompt and answer share the context: the answer ends where it is full, with the reason `length`.",
@@ -493,6 +561,15 @@ def _of_length(identity: Identity, variables: ServerLine, words: ServerLine) -> 
         why="If the GGUF names no end that the model writes, an answer never ends.",
         help="name a cap, or leave the context shift out",
     )  # fmt: skip
+
+
+def _slots(variables: ServerLine, words: ServerLine) -> int:
+    """Among how many requests the context is divided: 1 where it is not, or where nobody can say."""
+    unified = words.last("--kv-unified") or variables.last("--kv-unified")
+    per_slot = words.last("--kv-unified-per-slot") or variables.last("--kv-unified-per-slot")
+    count = _whole(words.last("--parallel") or variables.last("--parallel"))
+    is_divided = (unified is None or unified.data is False) and per_slot is None and not words.open
+    return count if count is not None and count > 1 and is_divided else 1
 
 
 def _whole(option: Option | None) -> int | None:

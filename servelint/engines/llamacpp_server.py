@@ -6,15 +6,16 @@ that build.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from servelint.engines.llamacpp import ends_by_text, listed_ends, read_vocabulary_ends
-from servelint.engines.llamacpp_arguments import ServerLine, parse_preset, parse_variables, parse_words
-from servelint.engines.llamacpp_overrides import Override, id_overrides, overrides_of
+from servelint.engines.llamacpp import default_end, ends_by_text, listed_ends, read_vocabulary_ends
+from servelint.engines.llamacpp_arguments import ServerLine, parse_preset, parse_variables, parse_words, unescaped
+from servelint.engines.llamacpp_overrides import Override, id_overrides, impossible_eos, overrides_of
 from servelint.engines.reading import Cap, Option, Reading, StopId, StopSet, StopText
 from servelint.files.context import Context
 from servelint.manifests.serving import Serving, Setting, likely_model
+from servelint.manifests.versions import at_least
 from servelint.models.identity import Identity
 
 if TYPE_CHECKING:
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 # Where a serving's facts keep its parsed command line.
 _PARSED = "llamacpp_parsed"
+# Up to here no request got more than `-n`; when that ended is known no closer.
+_LAST_HARD_CAP = "b4747"
+# `llama_vocab::impl::load`: by these texts, and since this build.
+_FILL_TEXTS = {
+    "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
+    "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
+    "fim_sep": ("<|file_sep|>",),
+}
+_FILL_SINCE = "b3916"
 _CHAT_OPTIONS = ("--chat-template", "--chat-template-file", "--chat-template-kwargs", "--reasoning-format")
 _SAMPLING = {
     "--temperature": "temperature", "--top-p": "top_p", "--top-k": "top_k", "--min-p": "min_p",
@@ -102,7 +112,8 @@ def _cap(serving: Serving) -> Cap | None:
     option = _winner(serving, "--n-predict")
     if option is None or not isinstance(option.data, int) or option.data <= 0:
         return None
-    return Cap(option.data, option.spelled, option.span)
+    version = serving.version.value if serving.version is not None else None
+    return Cap(option.data, option.spelled, option.span, hard=at_least(_LAST_HARD_CAP, version or "") is True)
 
 
 def _sampling(serving: Serving) -> Iterator[tuple[str, object, Any, str | None]]:
@@ -148,10 +159,13 @@ def _stop_set(
     if vocabulary is not None:
         control |= {token for token in ends_by_text(()) if vocabulary.find(token) is not None}
     # The text of a control token is never written into the answer without --special: nothing can match it.
+    escape = _winner(serving, "--escape")
+    literal = escape is not None and escape.data is False
     texts = tuple(
-        StopText(option.value, option.spelled, option.span)
+        StopText(text, option.spelled, option.span)
         for option in prompts
-        if option.value and (special or option.value not in control)
+        if (text := (option.value or "") if literal else unescaped(option.value or ""))
+        and (special or text not in control)
     )
     return StopSet(texts, ids, tokens, tuple(unknown)), settings
 
@@ -161,22 +175,59 @@ def ends_of(
 ) -> tuple[tuple[StopId, ...], tuple[str, ...], list[str]]:
     """The end ids, the tokens that end by their text, and what is unknown of both."""
     texts = {token.id: token.text for token in (*identity.vocabulary, *identity.terminators)}
-    own = id_overrides(overrides, identity.vocabulary_size)
+    size = vocabulary.size if vocabulary is not None and vocabulary.size is not None else identity.vocabulary_size
+    own = id_overrides(overrides, size)
     given = tuple(
-        StopId(item.number, f"--override-kv {item.key}", texts.get(item.number), item.span)
+        StopId(item.number, f"{item.option.spelled} {item.key}", _text(item.number, vocabulary, texts), item.span)
         for item in own
         if item.number is not None
     )
     taken = {item.name for item in own}
+    lost = impossible_eos(overrides, size)
     if vocabulary is not None:
         ids, tokens, doubt = read_vocabulary_ends(vocabulary, version)
-        kept = tuple(stop for name, stop in ids if name not in taken)
+        kept = tuple(stop for name, stop in ids if name not in taken and (name != "eos" or lost is None))
+        number = default_end(vocabulary) if lost is not None else None
+        if lost is not None and number is not None:
+            origin = f"llama.cpp's default, for {lost.key} is impossible"
+            kept = (StopId(number, origin, vocabulary.text(number), lost.span), *kept)
         unknown = [] if vocabulary.size is not None else ["the vocabulary could not be read"]
-        return (*given, *kept), tokens, [*unknown, *([doubt] if doubt is not None else [])]
+        fills, doubts = _fill_ends(vocabulary, version, taken)
+        return (*given, *kept, *fills), tokens, [*unknown, *([doubt] if doubt is not None else []), *doubts]
     unknown = [] if "eos" in taken else ["the end id inside the GGUF, which was not read"]
+    if lost is not None:
+        unknown = ["the default end of this kind of vocabulary, which stands in for an impossible id"]
     known = [token.text for token in (*identity.terminators, *identity.vocabulary)]
     tokens, doubt = listed_ends(known, version)
     unknown += [doubt] if doubt is not None else []
     if not known:
         unknown.append("which of llama.cpp's end tokens the model's vocabulary has")
     return given, tokens, unknown
+
+
+def _fill_ends(
+    vocabulary: Vocabulary, version: str | None, taken: Collection[str | None]
+) -> tuple[tuple[StopId, ...], list[str]]:
+    """The ends of fill-in-the-middle, by key or else by text: of several texts of one kind llama.cpp takes one."""
+    if at_least(version, _FILL_SINCE) is False:
+        return (), []
+    found: list[StopId] = []
+    unknown: list[str] = []
+    for name, texts in _FILL_TEXTS.items():
+        entry = vocabulary.entry(name)
+        fits = entry is not None and entry.sort == "u32" and (vocabulary.size is None or entry.value < vocabulary.size)
+        held = [(text, number) for text in texts if (number := vocabulary.find(text)) is not None]
+        if name in taken:
+            continue
+        if entry is not None and fits:
+            found.append(StopId(int(entry.value), entry.key, vocabulary.text(int(entry.value))))
+        elif len(held) == 1:
+            found.append(StopId(held[0][1], "llama.cpp's ends of fill-in-the-middle", held[0][0]))
+        elif held:
+            unknown.append(f"which one of {', '.join(text for text, _ in held)} llama.cpp ends at")
+    return tuple(found), unknown
+
+
+def _text(number: int, vocabulary: Vocabulary | None, texts: Mapping[int | None, str]) -> str | None:
+    found = vocabulary.text(number) if vocabulary is not None else None
+    return found if found is not None else texts.get(number)

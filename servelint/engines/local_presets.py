@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from servelint.engines.llamacpp_arguments import ServerLine
 from servelint.engines.llamacpp_faults import faults_of_overrides
-from servelint.engines.llamacpp_overrides import Override, overrides_of
+from servelint.engines.llamacpp_overrides import TYPES, Override
 from servelint.engines.llamacpp_server import ends_of
 from servelint.engines.reading import Cap, Fault, Option, Reading, StopSet, StopText
 from servelint.manifests.serving import Serving, Setting
@@ -27,7 +27,9 @@ def read_local_preset(serving: Serving, identity: Identity) -> Reading:
     sampling = tuple(
         (setting.name, setting.data, setting.span, None) for name in _SAMPLING for setting in serving.named(name)[-1:]
     )
-    facts = {"sampling": sampling, "texts_stripped": True, "completions_default": COMPLETION_TOKENS}
+    facts: dict[str, Any] = {"sampling": sampling, "texts_stripped": True}
+    if serving.engine == "llama-cpp-python":
+        facts["completions_default"] = COMPLETION_TOKENS
     stops = StopSet(texts, ids, tokens, tuple(unknown))
     return Reading(stops, (), cap, default, tuple(faults), True, False, None, facts=facts)
 
@@ -35,10 +37,14 @@ def read_local_preset(serving: Serving, identity: Identity) -> Reading:
 def _caps(serving: Serving) -> tuple[Cap | None, Cap | None]:
     """The cap for every request, and the one that a request without its own gets."""
     hard = _cap(serving.last("genlimit"), True)
-    given = _cap(serving.last("max_tokens"), False)
+    overwrites = bool(serving.facts.get("overwrites"))
+    given = _cap(serving.last("max_tokens"), overwrites)
+    if overwrites and given is not None:
+        return (given if hard is None or given.value < hard.value else hard), None
     default = _cap(serving.last("defaultgenamt"), False)
     if serving.engine == "koboldcpp":
-        return hard, default or given
+        # The request gets its defaults first, and is looked at for a length of its own then.
+        return hard, given or default
     return hard or given, default
 
 
@@ -59,10 +65,11 @@ def _empty(serving: Serving) -> Iterator[Fault]:
 
 def _overrides(serving: Serving) -> tuple[list[Override], list[Fault]]:
     """The overrides of the vocabulary; an entry without a type is dropped in silence."""
-    options, faults = [], []
+    overrides: list[Override] = []
+    faults: list[Fault] = []
     for setting in serving.named("kv_overrides"):
         text = setting.value or ""
-        if ":" not in text.partition("=")[2]:
+        if text.count("=") == 1 and ":" not in text:
             faults.append(
                 Fault(
                     "inert", f"llama-cpp-python drops {text!r}: no type stands before its value", setting.span,
@@ -71,5 +78,30 @@ def _overrides(serving: Serving) -> tuple[list[Override], list[Fault]]:
                 )
             )  # fmt: skip
             continue
-        options.append(Option("--override-kv", "kv_overrides", text, setting.span, setting.span, text))
-    return overrides_of(ServerLine(tuple(options))), faults
+        overrides.append(_override(setting, text))
+    return overrides, faults
+
+
+def _override(setting: Setting, text: str) -> Override:
+    """One entry as the server's own code takes it apart (llama_cpp/server/model.py): at every `=` and every `:`."""
+    key, _, rest = text.partition("=")
+    kind, _, value = rest.partition(":")
+    number, refused = None, None
+    if text.count("=") != 1:
+        refused = "it wants KEY=TYPE:VALUE, with one `=` only"
+    elif ":" in value:
+        refused = "its value may hold no `:`"
+    elif kind not in TYPES:
+        refused = f"a type is wanted before the value: {', '.join(TYPES)}"
+    elif kind == "int":
+        number = _integer(value)
+        refused = None if number is not None else f"{value!r} is no whole number"
+    option = Option("--override-kv", "kv_overrides", text, setting.span, setting.span, text)
+    return Override(key, kind, value, setting.span, setting.span, option, number, refused)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

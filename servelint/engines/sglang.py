@@ -18,17 +18,21 @@ from servelint.engines.sglang_arguments import (
     ServerLine,
     flags_by_name,
     is_gone,
+    is_unborn,
     parse_words,
+    reads_config_alone,
     without_program,
 )
 from servelint.files.beside import read_beside
 from servelint.files.context import Context
 from servelint.manifests.serving import Serving, Setting, likely_model
+from servelint.manifests.versions import version_of_image
 from servelint.models.identity import Identity
 
 # What a request to the completions route gets without a `max_tokens` of its own.
 COMPLETION_TOKENS = 16
 _PARSED = "sglang_parsed"
+_IMAGE = "/lmsysorg/sglang"
 _ENDS = "The program prints its usage and ends."
 _LONGEST_SHOWN = 60
 _CHAT_OPTIONS = (
@@ -69,10 +73,21 @@ def parse_serving(serving: Serving, context: Context | None) -> ServerLine | Non
         near = None if context is None else read_beside(serving.path, path, context)
         return None if near is None else near[1]
 
-    version = serving.version.value if serving.version is not None else None
-    line = parse_words(without_program(serving.arguments), version, read_file)
+    line = parse_words(without_program(serving.arguments), version_of(serving), read_file)
     serving.facts[_PARSED] = serving.arguments, line
     return line
+
+
+def version_of(serving: Serving) -> str | None:
+    """The version that serves, as far as the tag of SGLang's own image tells: that has no entry point of its own."""
+    if serving.version is not None:
+        return serving.version.value
+    image = serving.image.value if serving.image is not None else None
+    name, _, tag = (image or "").rpartition(":")
+    if image is None or not f"/{name}".endswith(_IMAGE):
+        return None
+    found = version_of_image(image)
+    return found if found is not None and tag.removeprefix("v").startswith(found) else None
 
 
 def model_of(serving: Serving, context: Context | None) -> Setting | None:
@@ -89,7 +104,7 @@ def model_of(serving: Serving, context: Context | None) -> Setting | None:
 def read_sglang(serving: Serving, identity: Identity, context: Context | None) -> Reading:
     """The serving as SGLang reads it."""
     line = parse_serving(serving, context) or ServerLine(open=True)
-    version = serving.version.value if serving.version is not None else None
+    version = version_of(serving)
     faults = [fault for misfit in line.misfits if (fault := _of_misfit(misfit)) is not None]
     faults += _of_options(line, version)
     faults.sort(key=lambda fault: (fault.span.start, fault.span.end, fault.sort))
@@ -111,6 +126,8 @@ def _stop_set(serving: Serving, identity: Identity, line: ServerLine) -> StopSet
         from servelint.engines.model_files import stop_set_of_folder
 
         found = stop_set_of_folder(serving, identity)
+        if reads_config_alone(version_of(serving)):
+            found = _of_config_alone(serving, identity)
         return StopSet(found.texts, (*ids, *found.ids), found.tokens, found.unknown)
     unknown = [
         "the end token of the model's tokenizer, which was not read",
@@ -119,6 +136,22 @@ def _stop_set(serving: Serving, identity: Identity, line: ServerLine) -> StopSet
     if line.open:
         unknown.append("words of the command line that come from elsewhere")
     return StopSet(ids=ids, unknown=tuple(unknown))
+
+
+def _of_config_alone(serving: Serving, identity: Identity) -> StopSet:
+    """What ends generation in a version that does not open generation_config.json."""
+    from servelint.engines.model_files import ids_of_config, tokenizer_end
+
+    folder = serving.facts["folder"]
+    ids, own = ids_of_config(folder, identity), tokenizer_end(folder, identity)
+    unknown = []
+    if not ids:
+        unknown.append("the end ids of config.json were not read")
+    if own is None:
+        unknown.append("the tokenizer's own end token was not read")
+    elif own.value not in [stop.value for stop in ids]:
+        ids.append(own)
+    return StopSet(ids=tuple(ids), unknown=tuple(unknown))
 
 
 def _overridden(line: ServerLine, identity: Identity) -> Iterator[StopId]:
@@ -250,7 +283,9 @@ def _of_options(line: ServerLine, version: str | None) -> Iterator[Fault]:
     for option in line.options:
         flag = flags_by_name()[option.name]
         earlier = last.get(option.name)
-        if earlier is not None and not flag.nargs and _differ(earlier, option):
+        # What the command line says over the file of `--config` is meant so.
+        is_of_file = earlier is not None and not earlier.spelled.startswith("-")
+        if earlier is not None and not is_of_file and not flag.nargs and _differ(earlier, option):
             yield Fault(
                 "shadowed", f"{earlier.spelled} {_shown(earlier.value or '')} has no effect: a later one wins".replace(
                     "  ", " "
@@ -260,6 +295,11 @@ def _of_options(line: ServerLine, version: str | None) -> Iterator[Fault]:
         if is_gone(flag, version):
             yield Fault(
                 "removed", f"SGLang {version} has no option {option.spelled} any more", option.name_span,
+                subject=option.spelled, why=_ENDS,
+            )  # fmt: skip
+        elif is_unborn(flag, version) and option.spelled.startswith("-"):
+            yield Fault(
+                "unknown-option", f"SGLang {version} has no option {option.spelled} yet", option.name_span,
                 subject=option.spelled, why=_ENDS,
             )  # fmt: skip
     yield from _of_preferred(line)

@@ -6,6 +6,7 @@ Unlike vLLM's parser it does not equate underscores with dashes. The flags, by v
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,6 +20,8 @@ from servelint.text import Span
 
 ReadFile = Callable[[str], str | None]
 _UNLIMITED = 10**6
+# The parser takes any text for these; the server reads it as JSON when it starts (`srt/server_args.py`).
+_JSON_TEXTS = frozenset({"--json-model-override-args"})
 
 
 @record
@@ -100,6 +103,16 @@ def is_gone(flag: ServerFlag, version: str | None) -> bool:
     return flag.last is not None and at_least(version, versions()[-1]) is True
 
 
+def is_unborn(flag: ServerFlag, version: str | None) -> bool:
+    """Whether a version is known not to have the flag yet: it is no newer than the oldest one looked at."""
+    return flag.first != versions()[0] and reads_config_alone(version)
+
+
+def reads_config_alone(version: str | None) -> bool:
+    """Whether a version is no newer than the oldest one looked at, whose end ids come from config.json alone."""
+    return version is not None and at_least(versions()[0], version) is True
+
+
 def parse_words(words: Sequence[Argument], version: str | None, read_file: ReadFile | None = None) -> ServerLine:
     """The words behind the program. `read_file` gives the text of the `--config` file, None where it is not known."""
     parser = _Parser(version)
@@ -133,6 +146,11 @@ class _Parser:
                     self._take_unknown(word)
                 index += 1
                 continue
+            if word.text == "--":
+                # What follows are words that belong to no option.
+                strays = [other for other in words[index + 1 :] if other.text is not None]
+                self.misfits += [Misfit("stray", other.span, other.text or "", argument=other) for other in strays]
+                return
             if not self._is_option(word.text):
                 if not self.is_open:
                     self.misfits.append(Misfit("stray", word.span, word.text, argument=word))
@@ -151,16 +169,25 @@ class _Parser:
         file = read_yaml(text)
         for key, node in entries(file.documents[0] if file.documents else None):
             flag = flags_by_name().get("--" + key.text.replace("_", "-"))
-            if flag is None:
-                continue
             data = value(node)
-            shown = None if flag.takes == (0, 0) else (node.text if node.kind == "scalar" else str(data))
-            self.options.append(Option(flag.name, key.text, shown, word.span, word.span, data))
+            if flag is None or (data is False and flag.takes == (0, 0)):
+                # A switch that the file sets to false is left out.
+                continue
+            if flag.takes == (0, 0):
+                self.options.append(Option(flag.name, key.text, None, word.span, word.span, data))
+                continue
+            # What is wrong with a value is told where the file itself is read.
+            for item in data if isinstance(data, list) else (data,):
+                shown = item if isinstance(item, str) else json.dumps(item) if isinstance(item, dict) else str(item)
+                shown = shown.lower() if item is data and isinstance(item, bool) else shown
+                self.options.append(Option(flag.name, key.text, shown, word.span, word.span, convert(flag, shown)[0]))
 
     def _is_option(self, text: str) -> bool:
         """argparse: a dash in front, unless it is a negative number or holds a blank without naming an option."""
         if not text.startswith("-") or text == "-":
             return False
+        if text == "--":
+            return True
         if text in flags_by_name() or text.partition("=")[0] in flags_by_name():
             return True
         if _is_negative_number(text):
@@ -218,6 +245,9 @@ class _Parser:
             self._value(flag, spelled, explicit, span, word, word)
             return 1
         values = self._values(words, index + 1, most)
+        if not values and not least:
+            self.options.append(Option(flag.name, spelled, None, word.span, word.span, None, False, word))
+            return 1
         if len(values) < least:
             if not self.is_open:
                 self.misfits.append(Misfit("missing", word.span, spelled, flag, argument=word))
@@ -281,7 +311,7 @@ def convert(flag: ServerFlag, text: str) -> tuple[Any, str | None]:
         data, wrong = human_integer(text)
         if wrong is not None:
             return None, "value"
-    elif flag.kind == "json":
+    elif flag.kind == "json" or flag.name in _JSON_TEXTS:
         data, failed = load_json(text)
         if failed:
             return None, "json"
@@ -291,6 +321,28 @@ def convert(flag: ServerFlag, text: str) -> tuple[Any, str | None]:
 
 
 def without_program(words: Sequence[Argument]) -> tuple[Argument, ...]:
-    """The words behind `sglang serve`, or behind the module."""
+    """The words that the server's parser gets: behind the module, or behind `sglang serve`.
+
+    `serve` itself takes a first word without a dash for the model, and keeps `--model-type` (`sglang/cli/serve.py`).
+    """
     found = tuple(words)
-    return found[1:] if found and found[0].text == "serve" else found
+    if not found or found[0].text != "serve":
+        return found
+    found = _without_backend(found[1:])
+    first = found[0] if found else None
+    if first is None or first.count is None or (first.text if first.text is not None else first.prefix)[:1] == "-":
+        return found
+    return Argument("--model-path", first.span, literal=False, form=first.form), *found
+
+
+def _without_backend(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    kept: list[Argument] = []
+    index = 0
+    while index < len(words):
+        text = words[index].text or words[index].prefix
+        if text == "--model-type":
+            index += 1
+        elif not text.startswith("--model-type="):
+            kept.append(words[index])
+        index += 1
+    return tuple(kept)

@@ -16,8 +16,9 @@ from servelint.engines.vllm_arguments import Parsed, parse_serve
 from servelint.engines.vllm_sampling import ALLOWED_KEYS, COMPLETION_TOKENS
 from servelint.files.beside import places_of, read_beside
 from servelint.files.context import Context
+from servelint.manifests.images import engine_of_image, tells_version
 from servelint.manifests.serving import Argument, Serving, Setting, likely_model
-from servelint.manifests.versions import at_least, before, repository_of_image
+from servelint.manifests.versions import at_least, before
 from servelint.models.identity import Identity
 from servelint.records import record
 from servelint.text import Span
@@ -94,7 +95,7 @@ def _version(serving: Serving) -> str | None:
 
 def is_own_image(image: str | None) -> bool:
     """Whether an image is vLLM's own, or carries its name (a mirror)."""
-    return image is not None and repository_of_image(image).rpartition("/")[2].startswith("vllm-openai")
+    return image is not None and tells_version(image) and engine_of_image(image) == ("vllm", "image")
 
 
 def _doubled(words: tuple[Argument, ...]) -> int:

@@ -141,6 +141,7 @@ def _version_faults(serving: Serving, launch: Launch, identity: Identity) -> Ite
         f"vLLM {launch.version} does not read the eos_token_id list of generation_config.json",
         serving.version.span,
         subject=launch.version or "",
+        path=serving.version.path,
         why=f"It stops at the tokenizer's own end token only; {listed[0]}, which ends this model's turns, is not that.",
         help="use vLLM 0.4.1 or newer, or send `stop_token_ids` with every request",
     )
@@ -473,7 +474,17 @@ class _Faults:
         )  # fmt: skip
 
     def _rejoined(self, error: ParseError, value: str) -> str:
-        """The value with the words behind it, where a shell has cut bare JSON at its blanks."""
+        """The value with the words behind it, where a shell has cut bare JSON at its blanks or parted it at its commas.
+
+        A shell that expands braces makes `-x={"a":1,"b":2}` into `-x=a:1` and `-x=b:2`: words of one place.
+        """
+        source = error.argument
+        twins = [word for word in self.launch.words if source is not None and word.span == source.span]
+        if len(twins) > 1 and all(word.text is not None for word in twins):
+            self.handled.update(id(word) for word in twins if word is not source)
+            texts = [word.text or "" for word in twins]
+            name = f"{texts[0].partition('=')[0]}=" if texts[0].startswith("-") else ""
+            return "{" + ",".join(text.removeprefix(name) for text in texts) + "}"
         if value.count("{") <= value.count("}"):
             return value
         words = self.launch.words

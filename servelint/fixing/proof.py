@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from servelint.checks.run import Result
+from servelint.formats.problem import Comment
 from servelint.manifests.serving import Manifest
 from servelint.text import Edit, Span
 
@@ -170,20 +171,26 @@ def _prove_json(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
         return f"the new text is not JSON: {error}"
     if document.root is None or not document.strict:
         return None
-    allowed = _touched(document.root, edits, _json_children)
+    allowed = [_path(trail) for trail in _touched(document.root, edits, _json_children)]
     return _differences(plain_json(document.root), after, allowed)
 
 
 _Child = tuple[Any, Any, Span]
+# The steps from a document down to a value, each with where the value that it leads to ends.
+_Trail = list[tuple[Any, int]]
 
 
-def _touched(root: Any, edits: Sequence[Edit], children_of: Callable[[Any], list[_Child]]) -> list[tuple[Any, ...]]:
-    """The path of the smallest value that holds each edit."""
+def _path(trail: _Trail) -> tuple[Any, ...]:
+    return tuple(step for step, _ in trail)
+
+
+def _touched(root: Any, edits: Sequence[Edit], children_of: Callable[[Any], list[_Child]]) -> list[_Trail]:
+    """The way to the smallest value that holds each edit."""
     known: dict[int, list[_Child]] = {}
-    paths = []
+    trails = []
     for edit in edits:
         node: Any = root
-        path: tuple[Any, ...] = ()
+        trail: _Trail = []
         while True:
             children = known.get(id(node))
             if children is None:
@@ -192,9 +199,10 @@ def _touched(root: Any, edits: Sequence[Edit], children_of: Callable[[Any], list
             holding = next((c for c in children[max(0, last - 2) : last] if edit.end <= c[2].end), None)
             if holding is None:
                 break
-            node, path = holding[1], (*path, holding[0])
-        paths.append(path)
-    return paths
+            node = holding[1]
+            trail.append((holding[0], holding[2].end))
+        trails.append(trail)
+    return trails
 
 
 def _json_children(node: Any) -> list[_Child]:
@@ -214,7 +222,9 @@ def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
         return f"the independent reader does not take it: {error}"
     if len(before) != len(after):
         return "the new text has another number of documents"
-    documents = read_yaml(old.text).documents
+    file = read_yaml(old.text)
+    documents = file.documents
+    edits = [_behind_content(old.text, edit, file.comments) for edit in edits]
     for index, (one, other) in enumerate(zip(before, after, strict=True)):
         root = documents[index] if index < len(documents) else None
         allowed, growing = ([], set[tuple[Any, ...]]()) if root is None else _touched_yaml(root, edits)
@@ -224,16 +234,32 @@ def _prove_yaml(old: Manifest, new: Manifest, edits: Sequence[Edit]) -> str | No
     return None
 
 
+def _behind_content(text: str, edit: Edit, comments: Sequence[Comment]) -> Edit:
+    """An insertion at the end of a line, seen from the end of what stands on it: the comment between belongs to no
+    value, and the place behind it would seem to lie outside the list that grows there."""
+    if edit.start != edit.end:
+        return edit
+    place = bisect_right(comments, edit.start, key=lambda comment: comment.span.start) - 1
+    start = edit.start
+    if place >= 0 and comments[place].span.end >= start:
+        start = comments[place].span.start
+    while start > 0 and text[start - 1] in " \t":
+        start -= 1
+    return Edit(start, start, edit.text)
+
+
 def _touched_yaml(root: Any, edits: Sequence[Edit]) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
-    """The paths below which anything may differ, and those of mappings that may gain keys."""
+    """The paths below which anything may differ, and those of mappings and lists that may gain something."""
     own = [edit for edit in edits if edit.end >= root.span.start and edit.start <= root.span.end + 1]
-    paths = _touched(root, own, _yaml_children)
-    # A key that is put in behind a value is one of the mappings that end there.
+    trails = _touched(root, own, _yaml_children)
+    paths = [_path(trail) for trail in trails]
+    # A key or item that is put in behind a value is one of a mapping or list whose last value ends there.
     growing = {
         path[:length]
-        for edit, path in zip(own, paths, strict=True)
+        for edit, path, trail in zip(own, paths, trails, strict=True)
         if edit.start == edit.end
         for length in range(len(path) + 1)
+        if length == len(path) or trail[length][1] == edit.start
     }
     # An item that is added or split changes the list that holds it.
     return [path[:-1] if path and isinstance(path[-1], int) else path for path in paths], growing
@@ -257,7 +283,8 @@ def _differences(
 ) -> str | None:
     """Why two documents differ where they must not, or None.
 
-    `allowed` are paths below which they may, `growing` those of mappings that may gain keys.
+    `allowed` are paths below which they may, `growing` those of mappings that may gain keys and lists that may gain
+    items behind those that they have.
     """
     allowed = frozenset(allowed)
     stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(one, other, ())]
@@ -271,8 +298,12 @@ def _differences(
             if lost or gained:
                 return f"{_dotted((*path, (lost + gained)[0]))} would come or go"
             stack.extend((left[key], right[key], (*path, key)) for key in left)
-        elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-            stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=True)))
+        elif (
+            isinstance(left, list)
+            and isinstance(right, list)
+            and (len(left) == len(right) or (len(left) < len(right) and path in growing))
+        ):
+            stack.extend((a, b, (*path, index)) for index, (a, b) in enumerate(zip(left, right, strict=False)))
         elif (left != right and left == left) or type(left) is not type(right):
             return f"{_dotted(path)} would change from {left!r} to {right!r}"
     return None

@@ -62,9 +62,13 @@ class Filling:
 
     def put(self, text: str, place: int) -> None:
         """Text that a variable supplies; it stands where the variable stands."""
+        self._supplied.append(Span(self._length, self._length + len(text)))
+        self.escape(text, place)
+
+    def escape(self, text: str, place: int) -> None:
+        """Text that stands there itself, only written otherwise: no variable supplies it."""
         self._pieces.append(text)
         self._offsets.extend([self.source.offsets[place]] * len(text))
-        self._supplied.append(Span(self._length, self._length + len(text)))
         self._length += len(text)
 
     def unknown(self, name: str, place: int, guess: str | None = None) -> None:

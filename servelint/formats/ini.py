@@ -1,16 +1,20 @@
 """INI files as llama.cpp reads its presets and its `config.ini` (common/preset.cpp, 0c1e57098).
 
 `;` and `#` begin a remark anywhere, within a value too, and nothing protects them; quotes are part of a value; there
-are no continuations; of repeated keys the last one counts.
+are no continuations; of repeated keys the last one counts. A line that the grammar does not know refuses the whole
+file, and so does a header or a key with blanks in front.
 """
 
 from __future__ import annotations
+
+import re
 
 from servelint.formats.problem import Comment, Problem
 from servelint.records import record
 from servelint.text import Span
 
-_BLANKS = " \t\r"
+_BLANKS = " \t"
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _KEY = _FIRST | frozenset("0123456789.-")
 _PROBLEM_LIMIT = 50
@@ -57,26 +61,38 @@ def read_ini(text: str) -> IniFile:
     section = ""
     position = 0
     while position < len(text):
-        end = text.find("\n", position)
-        stop = len(text) if end < 0 else end
-        start = position
+        end = _LINE_END.search(text, position)
+        stop = len(text) if end is None else end.start()
+        start = begin = position
         while start < stop and text[start] in _BLANKS:
             start += 1
         last = stop
         while last > start and text[last - 1] in _BLANKS:
             last -= 1
-        position = stop + 1
+        position = len(text) if end is None else end.end()
         if start == last:
             continue
         if text[start] in ";#":
             remarks.append(Span(start, last))
-        elif text[start] == "[":
+            continue
+        if start > begin:
+            _refuse(problems, "blanks in front of a header or a key: the whole file is refused", Span(begin, last))
+        if text[start] == "[":
             close = text.find("]", start, last)
-            if close < 0:
-                _refuse(problems, "a section's header without its `]`", Span(start, last))
+            name = text[start + 1 : close].strip(_BLANKS) if close > 0 else ""
+            if not name:
+                what = "a section's header without its `]`" if close < 0 else "a section's header without a name"
+                _refuse(problems, f"{what}: the whole file is refused", Span(start, last))
                 continue
-            section = text[start + 1 : close].strip()
+            section = name
             sections.append(IniSection(section, Span(start, close + 1)))
+            behind = close + 1
+            while behind < last and text[behind] in _BLANKS:
+                behind += 1
+            if behind < last and text[behind] in ";#":
+                remarks.append(Span(behind, last))
+            elif behind < last:
+                _refuse(problems, "more behind a section's header: the whole file is refused", Span(behind, last))
         else:
             setting = _setting(text, start, last, section, problems)
             if setting is not None:

@@ -52,7 +52,7 @@ def _fill(filling: Filling, values: _Values, start: int, end: int, depth: int) -
         filling.keep(position, dollar)
         following = text[dollar + 1 : dollar + 2]
         if following == "$" and dollar + 1 < end:
-            filling.put("$", dollar)
+            filling.escape("$", dollar)
             position = dollar + 2
         elif following in _FIRST and dollar + 1 < end:
             position = _name_end(text, dollar + 1, end)
@@ -67,6 +67,16 @@ def _fill(filling: Filling, values: _Values, start: int, end: int, depth: int) -
             filling.refuse(dollar, min(dollar + 2, end))
             filling.unknown("$", dollar)
             position = dollar + 1
+
+
+def _default(filling: Filling, values: _Values, start: int, end: int, depth: int) -> str | None:
+    """What a default comes to where nobody sets a variable in it that is not known; None where it has no default."""
+    if depth >= _DEEPEST:
+        return None
+    inner = Filling(filling.source)
+    _fill(inner, values, start, end, depth + 1)
+    made = inner.result()
+    return None if made.invalid is not None else made.guess(0, made.inner.text)
 
 
 def _name_end(text: str, start: int, end: int) -> int:
@@ -112,8 +122,8 @@ def _braced(filling: Filling, values: _Values, dollar: int, close: int, depth: i
         return False
     value = values.get(name)
     if value is None or depth >= _DEEPEST:
-        default = rest[len(operator) :] if operator.endswith("-") else None
-        filling.unknown(name, dollar, default if default is not None and "$" not in default else None)
+        guess = _default(filling, values, stop + len(operator), close, depth) if operator.endswith("-") else None
+        filling.unknown(name, dollar, guess)
         return True
     present = value != "" or not operator.startswith(":")
     if operator.endswith("+"):

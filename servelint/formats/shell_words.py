@@ -163,6 +163,7 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
     opened = 0
     inside: int | None = None
     substitution = ""
+    opened_substitution = 0
     position = 0
     length = len(text)
 
@@ -186,8 +187,8 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
             position += 1
             continue
         if compose and not quote and not substitution and character in ";&|<>":
-            digits = "".join(builder.characters) if builder is not None else ""
-            if character == ">" and digits and all("0" <= digit <= "9" for digit in digits):
+            # Any word that begins with a digit is taken for the number of a stream (shellwords.go).
+            if character == ">" and builder is not None and "0" <= "".join(builder.characters[:1]) <= "9":
                 builder = None
             finish(position)
             return Split(tuple(words), None, here)
@@ -203,7 +204,7 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
                 continue
             if not quote:
                 builder.section("\\")
-            if compose and not substitution:
+            if compose:
                 following = {"n": "\n", "t": "\t"}.get(following, following)
             builder.add(following, here, here + 2)
             position += 2
@@ -214,7 +215,7 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
             builder.section("")
             position += 1
             continue
-        if character in "'\"" and not quote and not substitution:
+        if character in "'\"" and not quote and substitution != "(":
             quote, opened, inside = character, position, here + 1
             builder.section(quote)
             position += 1
@@ -222,13 +223,15 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
         if compose and not quote and character in "()`":
             if character == "(" and not substitution and builder.characters[-1:] == ["$"]:
                 substitution = "("
-            elif character == ")" and substitution == "(":
-                substitution = ""
+            elif character == ")" and substitution != "`":
+                # One that closes nothing opens: it takes all up to the next one into its word.
+                substitution = "" if substitution else "("
             elif character == "`" and substitution != "(":
                 substitution = "" if substitution else "`"
-            elif substitution != "`":
+            elif character == "(" and substitution != "`":
                 return problem(f"Compose refuses a bare `{character}` in a command string", position)
-            opened = position
+            if substitution:
+                opened_substitution = position
         if not quote:
             builder.section("")
         builder.add(character, here, here + 1)
@@ -236,6 +239,8 @@ def split_words(text: str, start: int = 0, dialect: str = "compose") -> Split:
     if quote:
         return problem(f"the quote {quote} is never closed", opened, "unclosed-quote")
     if substitution:
-        return problem("the substitution is never closed", opened)
+        if text[opened_substitution] == ")":
+            return problem("Compose refuses a bare `)` in a command string", opened_substitution)
+        return problem("the substitution is never closed", opened_substitution)
     finish(length)
     return Split(tuple(words))

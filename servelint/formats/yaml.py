@@ -763,10 +763,20 @@ def plain(text: str) -> list[Any]:
     Unknown tags become a pair of the tag and the value. Raises `ValueError` where ruamel.yaml refuses the text, where
     it is nested too deeply, or where its aliases would make more than 200,000 values of it.
     """
+    import warnings
+
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import SafeConstructor
-    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.error import MantissaNoDotYAML1_1Warning, YAMLError
     from ruamel.yaml.nodes import MappingNode, SequenceNode
+    from ruamel.yaml.resolver import VersionedResolver
+
+    class Resolver(VersionedResolver):
+        """Stays with YAML 1.1: a version given to the reader is forgotten at the first `---`."""
+
+        @property
+        def processing_version(self) -> Any:
+            return 1, 1
 
     class Constructor(SafeConstructor):
         """Makes data of tags that it does not know."""
@@ -786,10 +796,14 @@ def plain(text: str) -> list[Any]:
         raise ValueError("aliases make too much of the text")
     reader = YAML(typ="safe", pure=True)
     reader.Constructor = Constructor
+    reader.Resolver = Resolver
     reader.allow_duplicate_keys = True
     reader.version = (1, 1)
     try:
-        return list(reader.load_all(text))
+        with warnings.catch_warnings():
+            # It takes `1e3` for a number and says so on standard error, which is not the user's business here.
+            warnings.simplefilter("ignore", MantissaNoDotYAML1_1Warning)
+            return list(reader.load_all(text))
     except (YAMLError, RecursionError, TypeError, OverflowError, AttributeError, LookupError) as error:
         raise ValueError(f"ruamel.yaml cannot read it: {error}") from error
 

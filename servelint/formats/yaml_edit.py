@@ -22,8 +22,11 @@ def append_items(file: YamlFile, sequence: Node, texts: Sequence[str]) -> tuple[
     """New strings at the end of a list, in its own form.
 
     In a block list they stand directly behind the last item, its comment at the end of its line included, in the same
-    column; within brackets, behind the last item, on lines of their own where the last item is.
+    column; within brackets, behind the last item, on lines of their own where the last item is. Where nothing stands
+    behind the list's key, they become a block list below it, as `insert_items` writes one.
     """
+    if _is_nothing(sequence):
+        return _begin_list(file, sequence, texts)
     reason = _refusal(file, sequence)
     if reason is None and sequence.kind != "sequence":
         reason = "it is not a list"
@@ -143,7 +146,7 @@ def insert_key(file: YamlFile, mapping: Node, key: str, rendered: str) -> tuple[
 
 
 def insert_items(file: YamlFile, mapping: Node, key: str, texts: Sequence[str]) -> tuple[Edit, ...] | YamlRefusal:
-    """A new list of strings at the end of a mapping, or in the place of an empty one that is there.
+    """A new list of strings at the end of a mapping, or in the place of an empty one, or of nothing, behind the key.
 
     Written as a block below its key, in double quotes, indented as the mapping's other lists are (by two by default);
     within brackets, on one line.
@@ -152,6 +155,8 @@ def insert_items(file: YamlFile, mapping: Node, key: str, texts: Sequence[str]) 
     if reason is not None:
         return YamlRefusal(reason)
     node = get(mapping, key)
+    if node is not None and not node.merged and _is_nothing(node):
+        return _begin_list(file, node, texts)
     written = [render(text, "double", False) for text in texts]
     items = [text for text in written if text is not None]
     if len(items) < len(texts):
@@ -171,6 +176,30 @@ def insert_items(file: YamlFile, mapping: Node, key: str, texts: Sequence[str]) 
     indent = " " * (column + _list_indent(file, mapping))
     lines = "".join(f"{newline}{indent}- {item}" for item in items)
     return tuple(Edit(edit.start, edit.end, edit.text + lines) for edit in opening)
+
+
+def _is_nothing(node: Node) -> bool:
+    """Whether nothing at all is written where a value could be."""
+    return node.kind == "scalar" and node.style == "plain" and node.begin == node.end and node.alias_span is None
+
+
+def _begin_list(file: YamlFile, node: Node, texts: Sequence[str]) -> tuple[Edit, ...] | YamlRefusal:
+    """A block list where a key has no value: below the key's line, its comment at the end of the line kept."""
+    mapping = (ancestors(file, node) or [node])[-1]
+    reason = _refusal(file, node)
+    if reason is None and (mapping.kind != "mapping" or mapping.flow or _ends_a_key(mapping, node.begin)):
+        reason = "it is not a list"
+    place = _line_end(file.text, node.end)
+    if reason is None and place is None:
+        reason = "something else follows on the line of the key"
+    if reason is not None or place is None:
+        return YamlRefusal(reason or "there is no place for a list")
+    written = [render(text, "double", False) for text in texts]
+    if None in written:
+        return YamlRefusal("the text cannot be written in this form")
+    newline = newline_at(file.text, mapping.start)
+    indent = " " * (_column(file.text, mapping.items[0][0].begin) + _list_indent(file, mapping))
+    return (Edit(place, place, "".join(f"{newline}{indent}- {item}" for item in written)),) if written else ()
 
 
 def _list_indent(file: YamlFile, mapping: Node) -> int:
@@ -250,7 +279,8 @@ def _render(text: str, siblings: Sequence[Node], flow: bool) -> str | None:
 
     A sibling shows nothing of a text that needs no quotes where it could not do without its own.
     """
-    free = can_be_plain(text, flow) and not looks_typed(text)
+    # `<|im_end|>` is a string without quotes too, but a slip away from being none: `|im_end|` begins a block of lines.
+    free = can_be_plain(text, flow) and not looks_typed(text) and not text.startswith("<")
     quoted: str | None = None
     chosen: str | None = None
     for sibling in siblings[:_NEIGHBOURS]:

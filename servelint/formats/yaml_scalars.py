@@ -354,8 +354,12 @@ def literal_encoder(indent: int, newline: str) -> Callable[[str], str | None]:
 
 
 def encode_folded(text: str) -> str | None:
-    """Writes into a folded block: only what stays on its line."""
-    if unprintable(text) is not None or any(mark in text for mark in BREAKS):
+    """Writes into a folded block: only what stays on its line.
+
+    A backslash at its end would not continue a line there, as its author means, but escape the blank that lines are
+    joined by.
+    """
+    if unprintable(text) is not None or any(mark in text for mark in BREAKS) or text.endswith("\\"):
         return None
     return text
 

@@ -160,7 +160,7 @@ def _is_kubernetes(data: bytes) -> bool:
 
 
 def _is_compose(data: bytes) -> bool:
-    return b"services" in data and _names_engine(data)
+    return b"services" in data and (_names_engine(data) or b"build:" in data)
 
 
 def _is_dockerfile_name(name: str) -> bool:
@@ -176,7 +176,7 @@ def _is_dockerfile(data: bytes) -> bool:
 
 def _is_llama_preset(data: bytes) -> bool:
     return any(key in data for key in (b"LLAMA_ARG_", b".gguf", b"hf-repo", b"n-predict", b"ctx-size", b"ignore-eos",
-                                       b"reverse-prompt"))  # fmt: skip
+                                       b"reverse-prompt", b"-GGUF"))  # fmt: skip
 
 
 def _is_recipes_name(name: str) -> bool:
@@ -205,12 +205,40 @@ def _is_local_preset(data: bytes) -> bool:
     )
 
 
+def is_values_name(name: str) -> bool:
+    """Whether a base name is one that values of a chart have: `values.yaml`, `prod-values.yaml`, `values.gpu.yml`."""
+    stem, _, ending = name.lower().rpartition(".")
+    return ending in ("yaml", "yml") and "values" in stem.replace("-", ".").replace("_", ".").split(".")
+
+
+def _is_values(data: bytes) -> bool:
+    """An engine, and a key of what is said to one: words, a model, variables."""
+    told = any(key in data for key in (b"rgs", b"rguments", b"ommand", b"odel", b"MODEL", b"env"))
+    return (told and _is_shell(data)) or _is_known_chart(data)
+
+
+def _is_known_chart(data: bytes) -> bool:
+    """The keys of a known chart, or a resource that installs some chart with values of its own."""
+    if b"servingEngineSpec" in data or b"LLM_MODEL_ID" in data or b"modelArtifacts" in data:
+        return True
+    if b"catalog:" in data and b"engine:" in data and b"url:" in data:
+        return True
+    if b"ollama:" in data and (b"models:" in data or b"defaultModel:" in data):
+        return True
+    installs = any(word in data for word in (b"HelmRelease", b"HelmChart", b"argoproj.io", b"helmCharts"))
+    return installs and (b"alues" in data or b"parameters" in data) and _is_shell(data)
+
+
 def _is_unit(data: bytes) -> bool:
     return (b"[Service]" in data or b"[Container]" in data) and _names_engine(data)
 
 
 def _is_localai(data: bytes) -> bool:
     return (b"parameters:" in data and b"model:" in data) or b"config_file:" in data
+
+
+def _is_litellm(data: bytes) -> bool:
+    return b"model_list" in data and b"litellm_params" in data
 
 
 def _is_llama_swap(data: bytes) -> bool:
@@ -297,6 +325,15 @@ KINDS: tuple[Kind, ...] = (
         lambda data: b"{{" in data and _is_kubernetes(data), ("yaml", "yml"),
     ),
     Kind(
+        "helm-values", "values of a Helm chart", "servelint.manifests.helm_values:read",
+        r"\.ya?ml$", is_values_name, _is_values, ("yaml", "yml"),
+    ),
+    Kind(
+        "helm-values", "values of a known chart, or of an Argo CD or Flux release",
+        "servelint.manifests.helm_values:read", r"\.ya?ml$",
+        lambda name: name.endswith((".yaml", ".yml")) and not is_values_name(name), _is_known_chart, ("yaml", "yml"),
+    ),
+    Kind(
         "kubernetes", "Kubernetes workload, KServe InferenceService or runtime", "servelint.manifests.kubernetes:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_kubernetes,
         ("yaml", "yml"),
@@ -304,6 +341,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "compose", "Docker Compose file", "servelint.manifests.compose:read",
         r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_compose, ("yaml", "yml"),
+    ),
+    Kind(
+        "litellm", "LiteLLM proxy configuration", "servelint.manifests.litellm:read",
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")), _is_litellm, ("yaml", "yml"),
     ),
     Kind(
         "dockerfile", "Dockerfile", "servelint.manifests.dockerfile:read",
@@ -347,7 +388,9 @@ KINDS: tuple[Kind, ...] = (
 )  # fmt: skip
 
 _OF_A_NAMELESS_TEXT: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+    ("helm-values", _is_known_chart),
     ("kubernetes", _is_kubernetes),
+    ("litellm", _is_litellm),
     ("compose", lambda data: data.startswith(b"services:") or b"\nservices:" in data),
     ("generation-config", _is_loose_generation_config),
     ("launch-script", lambda data: data.startswith(b"#!") and _is_shell(data)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from servelint.manifests.images import engine_of_image, has_own_entry_point, known_image, takes_arguments
+from servelint.formats.filling import UNKNOWN
+from servelint.manifests.images import engine_of_image, known_image, takes_arguments, tells_version
 from servelint.manifests.launchers import Launch, asks_for_help, container_run, recognise
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.manifests.versions import version_of_image
@@ -124,7 +125,7 @@ def image_name(image: Setting | None) -> str | None:
 
 def version_setting(image: Setting | None) -> Setting | None:
     """The version that the tag of an engine's own image says; that of another image is no version of the engine."""
-    if image is None or image.value is None or not has_own_entry_point(image.value):
+    if image is None or image.value is None or not tells_version(image.value):
         return None
     tag = version_of_image(image.value)
     return None if tag is None else Setting("version", tag, image.span, image.whole, "image tag", image.path)
@@ -138,28 +139,44 @@ def _of_shell(base: Serving, words: Sequence[Argument], depth: int) -> Iterator[
     if index is None:
         return
     script_word = words[index]
-    if script_word.text is None:
-        return
+    inner = script_word.inner or _whole(script_word)
+    text = script_word.text
+    if text is None:
+        if UNKNOWN not in inner.text:
+            return
+        # A variable was filled in before the shell reads the script: all but its value is known.
+        text = inner.text
     rest = [word.text for word in words[index + 1 :]]
     known = all(text is not None for text in rest) and all(word.count == 1 for word in words[index + 1 :])
     arguments = [text for text in rest[1:] if text is not None] if known else None
     outside = {setting.name: setting.value for setting in base.environment if setting.value is not None}
-    inner = script_word.inner or _whole(script_word)
-    script = read_script(script_word.text, None, arguments, (rest[0] if rest else "sh") if known else None, outside)
+    script = read_script(text, None, arguments, (rest[0] if rest else "sh") if known else None, outside)
     for command in script.commands:
         settings = {setting.name: setting for setting in base.environment}
         for assignment in command.assignments:
-            value = assignment.value
+            value = _from_outside(word_argument(assignment.value), assignment.value.quote, script_word.reason)
             settings[assignment.name] = Setting(
                 assignment.name, value.text, inner.host_span(value.span), inner.host_span(assignment.span),
                 f"environment {assignment.name}", reason=value.reason,
             )  # fmt: skip
         hidden = (*base.hidden, CONDITIONAL) if command.condition else base.hidden
-        facts = {**base.facts, "script": script, "command": command, "inner": inner, "text": script_word.text}
+        facts = {**base.facts, "script": script, "command": command, "inner": inner, "text": text}
         own = replace(
             base, span=inner.host_span(command.span), environment=tuple(settings.values()), hidden=hidden, facts=facts
         )
-        yield from servings_of_words(own, [mapped(word_argument(word), inner) for word in command.words], depth + 1)
+        arguments_of = [_from_outside(word_argument(word), word.quote, script_word.reason) for word in command.words]
+        yield from servings_of_words(own, [mapped(word, inner) for word in arguments_of], depth + 1)
+
+
+def _from_outside(word: Argument, quote: str, reason: str | None) -> Argument:
+    """A word of a script without the value that something outside fills in; bare, it may be any number of words."""
+    text = word.prefix if word.text is None else word.text
+    if UNKNOWN not in text:
+        return word
+    return replace(
+        word, text=None, reason=reason, prefix=text.partition(UNKNOWN)[0], suffix=text.rpartition(UNKNOWN)[2],
+        count=None if text == UNKNOWN and not quote else word.count, literal=False,
+    )  # fmt: skip
 
 
 def _script_index(words: Sequence[Argument]) -> int | None:
@@ -182,7 +199,9 @@ def _script_index(words: Sequence[Argument]) -> int | None:
 def _whole(word: Argument) -> Embedded:
     """A map for a word without one: everything stands where the word stands."""
     text = word.text or ""
-    return Embedded(text, [word.span.start] * len(text) + [word.span.end], None, "the script cannot be edited here")
+    start, end = word.span.start, word.span.end
+    refusal = "the script cannot be edited here"
+    return Embedded(text, [start] * len(text) + [end], None, refusal, [end] * len(text))
 
 
 def word_argument(word: Word) -> Argument:

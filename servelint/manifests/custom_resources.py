@@ -7,16 +7,15 @@ config/llmisvcconfig (aaac4e29).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from servelint.formats.shell_words import split_words
 from servelint.formats.yaml import Node, YamlFile, embedded, embedded_late, entries, find, get, scalar_type, value
 from servelint.manifests.cluster import Cluster
 from servelint.manifests.containers import version_setting
 from servelint.manifests.engine_config import option_words
 from servelint.manifests.serving import Argument, Serving, Setting
 from servelint.records import record, replace
-from servelint.text import Span
+from servelint.text import Embedded, Span
 
 
 @record
@@ -211,10 +210,12 @@ def _llm_inference_service(resource: Resource) -> Iterator[Serving]:
         # A command of its own is judged as any container's.
         return
     environment = _environment_list(get(container, "env"))
-    words = _words(resource, get(container, "args"))
+    args = get(container, "args")
+    nodes = list(args.items) if args is not None and args.kind == "sequence" else []
     extra = next((setting for setting in environment if setting.name == "VLLM_ADDITIONAL_ARGS"), None)
     if extra is not None and extra.value and isinstance(extra.data, Node):
-        words += _split(resource, extra.data)
+        nodes.append(extra.data)
+    words = _evaluated(resource, nodes) if all(node.kind == "scalar" for node in nodes) else _words(resource, args)
     image_node = get(container, "image")
     image = None
     if image_node is not None and image_node.kind == "scalar":
@@ -231,16 +232,27 @@ def _main(containers: Node | None) -> Node | None:
     return next((item for item in items if _text(get(item, "name")) == "main"), None)
 
 
-def _split(resource: Resource, node: Node) -> list[Argument]:
-    """A variable's text as the words that a shell makes of it."""
-    inner = embedded(resource.file, node)
-    return [
-        Argument(
-            word.text, inner.host_span(word.span), inner=word.inner.within(inner) if word.inner is not None else None,
-            form="string",
-        )
-        for word in split_words(inner.text, 0, "posix").words
-    ]  # fmt: skip
+# What a shell reads in its own way; words without any of it are the same behind `eval`.
+_FOR_THE_SHELL = frozenset(" \t\n\"'\\$`{}*?[]~;|&<>()#!")
+
+
+def _evaluated(resource: Resource, nodes: Sequence[Node]) -> list[Argument]:
+    """The words that a shell makes of these once more, joined by blanks (config-llm-template.yaml in kserve/kserve)."""
+    if not any(_FOR_THE_SHELL & set(node.text) for node in nodes):
+        return [_word(resource, node) for node in nodes]
+    from servelint.formats.shell import read_script
+    from servelint.manifests.containers import mapped, word_argument
+
+    text, offsets = "vllm", [nodes[0].start] * len("vllm")
+    for node in nodes:
+        inner = embedded(resource.file, node)
+        text += " " + inner.text
+        offsets += [inner.offsets[0], *inner.offsets[:-1]]
+    whole = Embedded(text, [*offsets, nodes[-1].end], None, "KServe's own template hands it to a shell once more")
+    command = next(iter(read_script(text).commands), None)
+    if command is None:
+        return [Argument(None, nodes[0].span, "a shell cannot read it", count=None, form="yaml")]
+    return [mapped(word_argument(word), whole) for word in command.words[1:]]
 
 
 _READERS: dict[str, Callable[[Resource], Iterator[Serving]]] = {

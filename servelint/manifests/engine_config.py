@@ -66,10 +66,18 @@ def _is_inference_config(root: Node) -> bool:
 
 def _engine(root: Node) -> str | None:
     keys = {key.text.replace("_", "-") for key, _ in entries(root)}
-    nested = sum(1 for _, node in entries(root) if node.kind == "mapping")
+    below = [key.text.replace("_", "-") for key, node in entries(root) if node.kind == "mapping"]
     for engine, own, table in (("vllm", _OF_VLLM, "vllm"), ("sglang", _OF_SGLANG, "sglang")):
         rows = load(f"rules/engines/{table}.json")["flags"]
         known = {name.lstrip("-") for row in rows for name in (row["flag"], *row.get("aliases", ()))} | {"model"}
+        # The options that take JSON may have a mapping; a server's file has hardly any other.
+        takes_json = {
+            name.lstrip("-")
+            for row in rows
+            if row["kind"].startswith("json") or row["flag"] == "--json-model-override-args"
+            for name in (row["flag"], *row.get("aliases", ()))
+        }
+        nested = sum(1 for key in below if key not in takes_json)
         # Other programs' files may share a key; nearly all of a server's file are the server's.
         if keys & own and len(keys & known) * 4 >= len(keys) * 3 and nested * 4 <= len(keys):
             if engine == "vllm" and not keys & {"model", "model-tag", "served-model-name"} and len(keys & own) < 2:
@@ -86,12 +94,17 @@ def option_words(file: YamlFile, root: Node, engine: str) -> Iterator[Argument]:
         name = "--" + (key.text if engine == "vllm" else key.text.replace("_", "-"))
         option = Argument(name, key.span, literal=False, form="string")
         data = value(node)
-        if data is True:
+        if isinstance(data, bool) and engine == "sglang" and _takes_value(name):
+            yield option
+            yield Argument(str(data).lower(), node.span, literal=False, form="string")
+        elif data is True:
             yield option
         elif data is False:
             continue
         elif node.kind == "sequence":
-            yield option
+            # An empty list gives no words at all.
+            if node.items:
+                yield option
             for item in node.items:
                 yield _value(file, item)
         elif node.kind == "mapping":
@@ -102,10 +115,23 @@ def option_words(file: YamlFile, root: Node, engine: str) -> Iterator[Argument]:
             yield _value(file, node)
 
 
+def _takes_value(name: str) -> bool:
+    """Whether SGLang has an option of that name that is no switch."""
+    rows = load("rules/engines/sglang.json")["flags"]
+    return any(name in (row["flag"], *row.get("aliases", ())) and row["kind"] not in ("switch", "pair") for row in rows)
+
+
+def _is_float(node: Node) -> bool:
+    """Whether PyYAML reads a number: it wants a point, and a sign behind the `e` (`1e3` is a text to it)."""
+    lowered = node.text.lower()
+    mantissa, exponent, power = lowered.partition("e")
+    return scalar_type(node) == "float" and "." in mantissa and (not exponent or power[:1] in ("+", "-"))
+
+
 def _value(file: YamlFile, node: Node) -> Argument:
     if node.kind != "scalar":
         return Argument(json.dumps(value(node), default=str), node.span, literal=False, form="string")
-    if scalar_type(node) in ("int", "float", "null"):
-        # Python writes the number that YAML made of it.
+    if scalar_type(node) in ("int", "null", "bool") or _is_float(node):
+        # Python writes what YAML made of it.
         return Argument(str(value(node)), node.span, literal=False, form="string")
     return Argument(node.text, node.span, inner=embedded_late(file, node), form="string")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -106,6 +107,27 @@ def _fill(masked: YamlFile, node: Node, template: MaskedTemplate, values: Mappin
     node.text = resolved(text, values, built_in)
 
 
+_INDENTED = re.compile(r"indent\s+(\d+)")
+
+
+def _reach(template: MaskedTemplate, container: Span) -> int:
+    """Where a container ends with the lines of the template behind it that may bring more into it.
+
+    `nindent` says how deep the text will stand that a line brings in: less deep than the container it is none of its.
+    """
+    column = container.start - (template.text.rfind("\n", 0, container.start) + 1)
+    end = container.end
+    while end < len(template.masked):
+        following = template.masked.find("\n", end + 1)
+        following = len(template.masked) if following < 0 else following
+        line = template.masked[end + 1 : following].strip()
+        depth = _INDENTED.search(template.text, end + 1, following)
+        if (line and not line.startswith("#")) or (depth is not None and int(depth[1]) < column):
+            break
+        end = following
+    return end
+
+
 def _certain(serving: Serving, template: MaskedTemplate) -> Serving:
     """The serving with all that stands under a condition, or is brought in from elsewhere, as unknown."""
     container = serving.facts.get("container")
@@ -117,7 +139,7 @@ def _certain(serving: Serving, template: MaskedTemplate) -> Serving:
         replace(unknown, span=word.span) if template.is_conditional(word.span, within) else word
         for word in serving.arguments or ()
     )
-    brings = any(within.start <= place <= within.end for place in template.inserted)
+    brings = any(within.start <= place < _reach(template, within) for place in template.inserted)
     if serving.arguments is not None and (brings or template.is_conditional(Span(within.end, within.end), within)):
         words = (*words, unknown)
     environment = tuple(

@@ -50,6 +50,12 @@ def has_own_entry_point(image: str | None) -> bool:
     return row is not None and bool(row.get("own"))
 
 
+def tells_version(image: str) -> bool:
+    """Whether an image's tag is a version of the engine: in the engines' own images, and those that go with them."""
+    row, _ = _row(image)
+    return row is not None and bool(row.get("own")) and bool(row.get("numbered", True))
+
+
 def takes_arguments(image: str | None, words: Sequence[Argument]) -> bool:
     """Whether the words behind an image are for the server: always in the engines' own images.
 

@@ -311,34 +311,36 @@ def _servings(path: str, file: YamlFile, place: Place, writer: YamlWriter, clust
         below, elsewhere = runtime
         given, is_open = _environment(file, below, cluster)
         environment = {**{name: replace(each, elsewhere=elsewhere) for name, each in given.items()}, **environment}
-        before = _placed(_words(file, get(below, "args"), environment, is_open), place.runtime, elsewhere)
+        named = place.runtime.span
+        before = _placed(_words(file, get(below, "args"), environment, is_open), named, elsewhere)
         args = [*before, *args]
         if not command:
-            command = _placed(_words(file, get(below, "command"), environment, is_open), place.runtime, elsewhere)
+            command = _placed(_words(file, get(below, "command"), environment, is_open), named, elsewhere)
         if image is None:
             image = _image(get(below, "image"))
-            span = place.runtime.span
-            image = replace(image, span=span, whole=span) if image is not None and elsewhere else image
+            image = replace(image, span=named, whole=named) if image is not None and elsewhere else image
     span = (name or image_node or container).span
     if place.kind == "InferenceService" and place.container is not None and name is None:
         span = (place.storage_uri or _key_of(place.document, container) or container).span
     base_container = _laid_over(place, cluster) if runtime is None else None
+    base_place = Span(span.start, span.start)
     if base_container is not None:
         # A strategic merge patch replaces a list of words as a whole, and adds variables by their names.
-        here = name or container
         given, is_open = _environment(file, base_container, cluster)
-        environment = {**{key: replace(each, span=here.span, whole=here.span, data=None, elsewhere=True)
+        environment = {**{key: replace(each, span=base_place, whole=base_place, data=None, elsewhere=True)
                           for key, each in given.items()}, **environment}  # fmt: skip
-        command = _placed(_words(file, get(base_container, "command"), environment, is_open), here, True)
+        command = _placed(_words(file, get(base_container, "command"), environment, is_open), base_place, True)
         if get(container, "args") is None:
-            args = _placed(_words(file, get(base_container, "args"), environment, is_open), here, True)
+            args = _placed(_words(file, get(base_container, "args"), environment, is_open), base_place, True)
         image = _image(get(base_container, "image"))
         if image is not None and image.value is not None:
-            image = replace(image, value=cluster.as_built(image.value), span=here.span, whole=here.span)
+            built = cluster.as_built(image.value)
+            image_place = base_place if built == image.value else span
+            image = replace(image, value=built, span=image_place, whole=image_place)
     hidden = ["some variables come from a ConfigMap or Secret"] if open_environment else []
     placed = (place.runtime.span,) if runtime is not None and runtime[1] and place.runtime is not None else ()
     if base_container is not None:
-        placed = ((name or container).span,)
+        placed = (base_place,)
     base = Serving(
         path, span, "kubernetes", "", writer, version_setting(image), image, None, None, (),
         tuple(environment.values()), tuple(hidden),
@@ -374,11 +376,11 @@ def _laid_over(place: Place, cluster: Cluster) -> Node | None:
     return None
 
 
-def _placed(words: list[Argument], node: Node, elsewhere: bool) -> list[Argument]:
+def _placed(words: list[Argument], place: Span, elsewhere: bool) -> list[Argument]:
     """Words of another file, placed where that file's object is named."""
     if not elsewhere:
         return words
-    return [replace(word, span=node.span, inner=None, literal=False, node=None) for word in words]
+    return [replace(word, span=place, inner=None, literal=False, node=None) for word in words]
 
 
 def _launch_of_format(image: Setting | None, place: Place) -> tuple[str, str] | None:

@@ -144,6 +144,7 @@ def _servings_of_object(
 
     What comes from the base stands where the first patch begins: it is judged in its own file.
     """
+    from servelint.manifests.containers import version_setting
     from servelint.manifests.kubernetes import servings_of_object
 
     text, made = base.text, node
@@ -156,7 +157,10 @@ def _servings_of_object(
         if changed is None:
             return
         made = changed
-    here = Span(patches[0].node.start, patches[0].node.start)
+    first = patches[0].node
+    here = Span(first.start, first.start)
+    # A patch that is written out is many lines: its beginning stands for the deployment.
+    named = Span(first.start, first.end if first.style not in ("literal", "folded") else first.start + 1)
 
     def place(span: Span) -> Span:
         for start, patch in reversed(parts):
@@ -166,7 +170,11 @@ def _servings_of_object(
         return here
 
     for serving in servings_of_object(path, replace(base, text=text), made, context):
-        yield _told_here(serving, place, here, images)
+        told = _told_here(serving, place, here, images)
+        image = told.image
+        if image is not None and image.span == here and image.value != (serving.image and serving.image.value):
+            image = replace(image, span=named, whole=named)
+        yield replace(told, span=named, image=image, version=version_setting(image))
     for start, patch in parts:
         _shift(patch.root, -start)
 
@@ -188,13 +196,11 @@ def _told_here(serving: Serving, place: Callable[[Span], Span], here: Span, imag
     image = setting(serving.image)
     if image is not None and image.value is not None:
         image = replace(image, value=renamed(image.value, images))
-    from servelint.manifests.containers import version_setting
-
     arguments = serving.arguments
     kept = {name: fact for name, fact in serving.facts.items() if name in ("place", "launcher", "namespace")}
     return replace(
         serving, span=place(serving.span), writer=NoWriter("several files make it together"), image=image,
-        version=version_setting(image), model=setting(serving.model),
+        model=setting(serving.model),
         arguments=None if arguments is None else tuple(word(item) for item in arguments),
         environment=tuple(made for item in serving.environment if (made := setting(item)) is not None),
         facts={**kept, "placed": (here,)},

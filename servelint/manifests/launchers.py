@@ -78,6 +78,20 @@ class ContainerRun:
     env_files: tuple[Argument, ...] = ()
 
 
+@record
+class ContainerOptions:
+    """What the options of `docker run` say; `end` is the word behind them.
+
+    `entry_point` is as in a `ContainerRun`; it means nothing where `is_entry_point_known` is False.
+    """
+
+    entry_point: tuple[Argument, ...] | None
+    environment: tuple[Setting, ...]
+    env_files: tuple[Argument, ...]
+    end: int
+    is_entry_point_known: bool = True
+
+
 def base_name(program: str) -> str:
     """A program's name without its folder: `/opt/venv/bin/vllm` is `vllm`."""
     return program.rsplit("/", 1)[-1]
@@ -86,10 +100,10 @@ def base_name(program: str) -> str:
 def recognise(words: Sequence[Argument]) -> Launch | None:
     """The launch that these words make, None where they launch no engine that servelint knows.
 
-    The first word is the program. Runners (`uv run`, `poetry run`) are looked through; an unknown word where the
-    program should stand makes it None.
+    The first word is the program. Runners (`uv run`, `numactl`) are looked through; an unknown word where the program
+    should stand makes it None.
     """
-    launch = _recognise(words)
+    launch = _recognise(behind_launchers(words))
     if launch is not None and any(asks_for_help(word.text) for word in launch.arguments):
         return None
     return launch
@@ -98,6 +112,66 @@ def recognise(words: Sequence[Argument]) -> Launch | None:
 def asks_for_help(text: str | None) -> bool:
     """Whether a word makes the program print something and end."""
     return text in ("--help", "-h", "--version") or (text is not None and text.startswith("--help="))
+
+
+def behind_launchers(words: Sequence[Argument]) -> Sequence[Argument]:
+    """The words without the programs at their beginning that only run the rest: `env`, `numactl`, `tini --`.
+
+    In a shell's script they are looked through by its reader; no shell stands before the words of a unit or an image.
+    The same words where what is behind such a program is not certain.
+    """
+    from servelint.formats.shell_launchers import LAUNCHERS
+
+    for _ in range(4):
+        if not words or words[0].text is None:
+            break
+        name = base_name(words[0].text)
+        launcher = LAUNCHERS.get(name)
+        if launcher is None or name in _RUNNERS or name in _NO_LAUNCHERS or launcher.subcommand:
+            break
+        if launcher.elsewhere or launcher.joins or launcher.dashed:
+            break
+        index = _behind_options(words, launcher.valued)
+        if index is None:
+            break
+        index += launcher.operands
+        while launcher.assigns and index < len(words) and _is_assignment(words[index]):
+            index += 1
+        words = words[index:]
+    return words
+
+
+def without_launchers(
+    entry_point: Sequence[Argument], words: Sequence[Argument]
+) -> tuple[tuple[Argument, ...], Sequence[Argument]]:
+    """An entry point and the words behind it, without programs that only run the rest (`["tini", "--"]`)."""
+    whole = (*entry_point, *words)
+    rest = behind_launchers(whole)
+    return (tuple(entry_point), words) if len(rest) == len(whole) else ((), rest)
+
+
+# `xargs` adds words of its own; what `env -S` runs is one word.
+_NO_LAUNCHERS = frozenset({"xargs", "screen", "systemd-run"})
+
+
+def _behind_options(words: Sequence[Argument], with_value: frozenset[str]) -> int | None:
+    """Where a program's own options end; None where that is not known."""
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        if text is None or text in ("-S", "--split-string"):
+            return None
+        if text == "--":
+            return index + 1
+        if not text.startswith("-"):
+            return index
+        index += 2 if text in with_value else 1
+    return index
+
+
+def _is_assignment(word: Argument) -> bool:
+    name, equals, _ = (word.text if word.text is not None else word.prefix).partition("=")
+    return bool(equals) and name.isidentifier()
 
 
 def _recognise(words: Sequence[Argument]) -> Launch | None:
@@ -186,6 +260,7 @@ def _behind_runner(program: str, words: list[Argument]) -> list[Argument]:
 
 def container_run(words: Sequence[Argument]) -> ContainerRun | None:
     """The container that these words start, None where they start none: `docker run`, `podman run`, `nerdctl run`."""
+    words = behind_launchers(words)
     if not words or words[0].text is None or base_name(words[0].text) not in _CONTAINER_PROGRAMS:
         return None
     index = 1
@@ -195,11 +270,28 @@ def container_run(words: Sequence[Argument]) -> ContainerRun | None:
         if not text.startswith("-") and text != "container":
             return None
         index += 2 if text in _CLIENT_OPTIONS else 1
-    index += 1
+    options = container_options(words, index + 1, takes_list=base_name(words[0].text) == "podman")
+    if options is None or options.end >= len(words):
+        return None
+    image = words[options.end]
+    if known_image(image.text if image.text is not None else image.prefix, image.text is not None) is None:
+        return None
+    setting = Setting("image", image.text, image.span, image.span, "image", data=image.prefix, reason=image.reason)
+    if not options.is_entry_point_known:
+        return None
+    following = tuple(words[options.end + 1 :])
+    return ContainerRun(setting, options.entry_point, following, options.environment, options.env_files)
+
+
+def container_options(words: Sequence[Argument], index: int, takes_list: bool) -> ContainerOptions | None:
+    """The options of `docker run` from a word on, up to the image; None where a word may be any number of them.
+
+    `takes_list` says that the client reads a JSON list as the words of an entry point, as podman does.
+    """
     environment: list[Setting] = []
     env_files: list[Argument] = []
-    entry_point: Argument | None = None
-    has_entry_point = False
+    entry_point: tuple[Argument, ...] | None = None
+    is_known = True
     while index < len(words):
         word = words[index]
         if word.count is None and not word.prefix:
@@ -217,21 +309,36 @@ def container_run(words: Sequence[Argument]) -> ContainerRun | None:
         elif name == "--env-file" and value is not None:
             env_files.append(value)
         elif name == "--entrypoint":
-            entry_point, has_entry_point = value, True
+            is_known = value is not None and value.text is not None
+            entry_point = entry_point_words(value, takes_list) if value is not None else None
         index += width
-    if index >= len(words):
-        return None
-    image = words[index]
-    if known_image(image.text if image.text is not None else image.prefix, image.text is not None) is None:
-        return None
-    setting = Setting("image", image.text, image.span, image.span, "image", data=image.prefix, reason=image.reason)
-    replaced = None
-    if has_entry_point:
-        if entry_point is None or entry_point.text is None:
-            return None
-        # An empty one takes the image's away: the words behind the image are the whole command.
-        replaced = (entry_point,) if entry_point.text else ()
-    return ContainerRun(setting, replaced, tuple(words[index + 1 :]), tuple(environment), tuple(env_files))
+    return ContainerOptions(entry_point, tuple(environment), tuple(env_files), min(index, len(words)), is_known)
+
+
+def entry_point_words(value: Argument, takes_list: bool) -> tuple[Argument, ...]:
+    """The words of an entry point that a client's option gives; none where it takes the image's own away.
+
+    Source: containers/podman `pkg/specgenutil/specgen.go`, which tries the value as a JSON list first.
+    """
+    if not value.text and value.text is not None:
+        return ()
+    if not takes_list or value.text is None or not value.text.startswith("["):
+        return (value,)
+    from servelint.formats.json import embedded, read_json
+
+    document = read_json(value.text)
+    root = document.root
+    if root is None or not document.strict or root.kind != "array" or any(item.kind != "string" for item in root.items):
+        return (value,)
+    found: list[Argument] = []
+    for item in root.items:
+        inner = embedded(item)
+        span = value.span
+        own = None
+        if value.inner is not None:
+            span, own = value.inner.host_span(item.span), inner.within(value.inner)
+        found.append(Argument(inner.text, span, inner=own, literal=value.literal, form="string"))
+    return tuple(found)
 
 
 def _container_option(words: Sequence[Argument], index: int) -> tuple[str, Argument | None, int]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os.path
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,16 @@ _OWN_KEYS = frozenset(
         "gpu-layers", "load-on-startup",
     }
 )  # fmt: skip
+# What names the model among a section's keys.
+_MODEL_KEYS = frozenset(
+    {
+        "m", "model", "hf", "hfr", "hf-repo", "mu", "model-url", "dr", "docker-repo", "LLAMA_ARG_MODEL",
+        "LLAMA_ARG_HF_REPO", "LLAMA_ARG_MODEL_URL", "LLAMA_ARG_DOCKER_REPO",
+    }
+)  # fmt: skip
+
+# A section without effect: its name, its header, and the header of that name that counts.
+Dropped = tuple[str, Span, Span]
 
 
 @record
@@ -50,14 +61,19 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     if not any(name.startswith("LLAMA_ARG_") for name in names) and len(names & _OWN_KEYS) < 1:
         return None
     is_config = os.path.basename(path) == "config.ini"
-    common = [setting for setting in document.settings if setting.section in _COMMON]
-    sections = [section for section in document.sections if section.name not in _COMMON]
-    servings = []
-    for section in sections if not is_config else ():
-        own = [setting for setting in document.settings if setting.section == section.name]
-        servings.append(_serving(path, document, section.span, [*common, *own], section.name, is_config))
+    settings, dropped = _counting(document)
+    common = [setting for setting in settings if setting.section in _COMMON]
+    sections = {section.name: section.span for section in document.sections if section.name not in _COMMON}
+    held: dict[str, list[IniSetting]] = {}
+    for setting in settings:
+        held.setdefault(setting.section, []).append(setting)
+    servings: list[Serving] = []
+    for name, span in sections.items() if not is_config else ():
+        told = tuple(entry for entry in dropped if entry[0] == name or (not servings and entry[0] in _COMMON))
+        servings.append(_serving(path, document, span, [*common, *held.get(name, ())], name, is_config, told))
     if not servings and common:
-        servings.append(_serving(path, document, common[0].whole, common, "", is_config))
+        told = tuple(entry for entry in dropped if entry[0] in _COMMON)
+        servings.append(_serving(path, document, common[0].whole, common, "", is_config, told))
     if not servings:
         return None
     return Manifest(
@@ -66,12 +82,39 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     )  # fmt: skip
 
 
+def _counting(document: IniFile) -> tuple[list[IniSetting], tuple[Dropped, ...]]:
+    """The settings that count, and the sections that do not: a header that comes again begins its section anew."""
+    last = {section.name: section.span for section in document.sections}
+    earlier = [section for section in document.sections if section.span != last[section.name]]
+    if not earlier:
+        return list(document.settings), ()
+    starts = [section.span.start for section in document.sections]
+    kept: list[IniSetting] = []
+    lost: set[Span] = set()
+    for setting in document.settings:
+        index = bisect_right(starts, setting.whole.start) - 1
+        header = document.sections[index].span if index >= 0 else None
+        if header is None or header == last[setting.section]:
+            kept.append(setting)
+        else:
+            lost.add(header)
+    dropped = tuple((entry.name, entry.span, last[entry.name]) for entry in earlier if entry.span in lost)
+    return kept, dropped
+
+
 def _serving(
-    path: str, document: IniFile, span: Span, entries: Sequence[IniSetting], section: str, is_config: bool
-) -> Serving:
+    path: str, document: IniFile, span: Span, entries: Sequence[IniSetting], section: str, is_config: bool,
+    dropped: tuple[Dropped, ...],
+) -> Serving:  # fmt: skip
     settings = tuple(_setting(entry) for entry in entries if entry.name != "version")
-    facts = {"document": document, "section": section, "is_config": is_config}
-    return Serving(path, span, "llama-preset", "llama.cpp", PresetWriter(document), settings=settings, facts=facts)
+    facts = {"document": document, "section": section, "is_config": is_config, "dropped": dropped}
+    model = None
+    if "/" in section and not any(setting.name in _MODEL_KEYS for setting in settings):
+        # A section that is named after a repository serves it.
+        model = Setting("section", section, span, span, f"[{section}]")
+    return Serving(
+        path, span, "llama-preset", "llama.cpp", PresetWriter(document), model=model, settings=settings, facts=facts
+    )
 
 
 def _setting(entry: IniSetting) -> Setting:

@@ -13,7 +13,7 @@ from typing import Any
 from servelint.files.context import Context
 from servelint.formats.json import JsonFile, Node, embedded, find, get, plain, read_json
 from servelint.manifests.serving import Manifest, Refusal, Serving, Setting
-from servelint.records import record
+from servelint.records import record, replace
 from servelint.text import Edit, Source, Span
 
 # LM Studio's keys, and the names under which other forms have the same.
@@ -40,7 +40,11 @@ class PresetWriter:
         """Another string in the place of one."""
         if len(values) != 1 or not isinstance(setting.value, str):
             return Refusal("only a string can be replaced here")
-        return (Edit(setting.span.start, setting.span.end, json.dumps(str(values[0]), ensure_ascii=False)),)
+        text = json.dumps(str(values[0]), ensure_ascii=False)
+        if self.document.text.startswith("\\", setting.span.start):
+            # It stands in JSON that is itself a string.
+            text = json.dumps(text, ensure_ascii=False)[1:-1]
+        return (Edit(setting.span.start, setting.span.end, text),)
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
@@ -101,10 +105,7 @@ def _lm_studio(path: str, document: JsonFile, root: Node) -> Iterator[Serving]:
 def _koboldcpp(path: str, document: JsonFile, root: Node) -> Iterator[Serving]:
     model = get(root, "model_param") or get(root, "model")
     names = {member.name for member in root.members}
-    if (
-        model is None
-        or len(names & {"contextsize", "gpulayers", "usecublas", "gendefaults", "genlimit", "threads"}) < 2
-    ):
+    if model is None or len(names & _OF_KOBOLDCPP) < 2:
         return
     if model.kind == "array" and model.items:
         model = model.items[0]
@@ -116,10 +117,9 @@ def _koboldcpp(path: str, document: JsonFile, root: Node) -> Iterator[Serving]:
         settings.append(_setting("defaultgenamt", default, "defaultgenamt"))
     settings += _of_defaults(get(root, "gendefaults"))
     place = model.span
-    serving = _base(path, document, place, "koboldcpp", settings)
+    overwrites = plain(get(root, "gendefaultsoverwrite")) is True
+    serving = _base(path, document, place, "koboldcpp", settings, overwrites=overwrites)
     if model.kind == "string" and model.value:
-        from servelint.records import replace
-
         serving = replace(serving, model=Setting("model_param", model.value, place, place, "model_param", data=model))
     yield serving
 
@@ -153,6 +153,4 @@ def _llama_cpp_python(path: str, document: JsonFile, root: Node) -> Iterator[Ser
         items = overrides.items if overrides is not None and overrides.kind == "array" else ()
         settings = [_setting("kv_overrides", item, "kv_overrides") for item in items if item.kind == "string"]
         serving = _base(path, document, model.span, "llama-cpp-python", settings)
-        from servelint.records import replace
-
         yield replace(serving, model=Setting("model", model.value, model.span, model.span, "model", data=model))

@@ -49,9 +49,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
     file = read_yaml(source.text)
     servings: list[Serving] = []
     pieces: list[Piece] = []
-    for root in file.documents:
-        if root is None or root.kind != "mapping":
-            continue
+    for root in _roots(file):
         inner = get(root, "config_file")
         if inner is not None and inner.kind == "scalar" and inner.style in ("literal", "folded"):
             pieces.append(Piece("-", embedded(file, inner), "localai"))
@@ -64,6 +62,13 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
         path, "localai", source.text, "yaml", tuple(servings), file.problems, file.comments, {"document": file},
         tuple(pieces),
     )  # fmt: skip
+
+
+def _roots(file: YamlFile) -> Iterator[Node]:
+    """The mappings that may be a model each: `--models-config-file` takes a list of them."""
+    for document in file.documents:
+        nodes = document.items if document is not None and document.kind == "sequence" else (document,)
+        yield from (node for node in nodes if node is not None and node.kind == "mapping")
 
 
 def _is_model_file(root: Node) -> bool:

@@ -72,16 +72,6 @@ def tag_of_image(image: str) -> str | None:
     return tag or None
 
 
-def repository_of_image(image: str) -> str:
-    """The repository of an image reference, without registry, tag and digest: `vllm/vllm-openai`."""
-    name = image.strip().partition("@")[0]
-    head, slash, last = name.rpartition("/")
-    name = head + slash + last.partition(":")[0]
-    first, slash, rest = name.partition("/")
-    # The first part is a registry where it looks like a host (docker's reference grammar).
-    return rest if slash and ("." in first or ":" in first or first == "localhost") else name
-
-
 def version_of_pin(requirement: str, package: str) -> str | None:
     """The version that a requirement pins exactly (`vllm[audio]==0.8.5.post1; ...`), None where it leaves it open."""
     name, equals, rest = requirement.partition("==")

@@ -14,6 +14,7 @@ def describe(deployment: Deployment, locator: Locator) -> dict[str, Any]:
     """A deployment by the names that `schemas/report.schema.json` fixes."""
     serving, identity, reading = deployment.serving, deployment.identity, deployment.reading
     arguments = serving.arguments
+    namespace = serving.facts.get("namespace")
     likely = serving.model.likely if serving.model is not None else None
     return {
         "path": serving.path,
@@ -30,6 +31,7 @@ def describe(deployment: Deployment, locator: Locator) -> dict[str, Any]:
         "argv": None if arguments is None else [argument.text for argument in arguments],
         # Told only where there is something to tell.
         **({} if likely is None else {"likely_model": likely}),
+        **({"namespace": namespace} if namespace else {}),
     }
 
 

@@ -93,6 +93,31 @@ def test_a_healthy_command_line(tmp_path: Path, text: str) -> None:
             f"vllm serve {QWEN} --override-generation-config '{{\"a\": 1, \"b\":  {{\"c\": 2}}}}' --port 80\n",
         ),
         (
+            "serve.sh",
+            f"vllm serve {QWEN} --override-generation-config={{\"temperature\":0.7,\"top_k\":5}} --port 80\n",
+            "SL508",
+            f"vllm serve {QWEN} --override-generation-config='{{\"temperature\":0.7,\"top_k\":5}}' --port 80\n",
+        ),
+        (
+            "serve.sh",
+            f"vllm serve {QWEN} --override-generation-config {{\"a\":[1,2]}} --port 80\n",
+            "SL508",
+            f"vllm serve {QWEN} --override-generation-config '{{\"a\":[1,2]}}' --port 80\n",
+        ),
+        (
+            "pod.yaml",
+            pod(
+                f"      command: [bash, -c]\n      args:\n        - |\n          vllm serve {QWEN} \\\n"
+                "            --override-generation-config {\"temperature\":0.7,\"top_k\":5} \\\n            --port 80\n"
+            ),
+            "SL508",
+            pod(
+                f"      command: [bash, -c]\n      args:\n        - |\n          vllm serve {QWEN} \\\n"
+                "            --override-generation-config '{\"temperature\":0.7,\"top_k\":5}' \\\n"
+                "            --port 80\n"
+            ),
+        ),
+        (
             "pod.yaml",
             pod(f"      args:\n        - {QWEN}\n        - \"--max-model-len 8192\"\n"),
             "SL507",
@@ -111,6 +136,7 @@ def test_what_is_mended(tmp_path: Path, name: str, text: str, rule: str, after: 
     ("name", "text", "rule"),
     [
         ("serve.sh", f"X='--max-model-len 8192'\ndocker run vllm/vllm-openai:v0.11.2 --model {QWEN} \"$X\"\n", "SL507"),
+        ("serve.sh", f"vllm serve {QWEN} --override-generation-config {{\"a\":{{\"b\":1,\"c\":2}}}}\n", "SL508"),
         ("pod.yaml", pod("      args: &a [m, '--port 80']\n    - {name: b, image: vllm, args: *a}\n"), "SL507"),
     ],
 )  # fmt: skip

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servelint.formats.yaml import Node, YamlFile, YamlRefusal, find, plain, read_yaml, scalar_type, value, walk
-from servelint.formats.yaml_edit import append_items, insert_key, replace_scalar, split_item
+from servelint.formats.yaml import (
+    Node,
+    YamlFile,
+    YamlRefusal,
+    embedded,
+    find,
+    plain,
+    read_yaml,
+    scalar_type,
+    value,
+    walk,
+)
+from servelint.formats.yaml_edit import append_items, insert_items, insert_key, replace_scalar, split_item
 from servelint.text import Edit, apply_edits
 
 TEXTS = [
@@ -59,7 +70,7 @@ def edited(text: str, answer: tuple[Edit, ...] | YamlRefusal) -> str:
         ("args:\n  - --a\n  - \"16\"\n", ["args"], ["--c", "32"], 'args:\n  - --a\n  - "16"\n  - --c\n  - "32"\n'),
         ("args:\n  - --a\n  - '16'\n", ["args"], ["32"], "args:\n  - --a\n  - '16'\n  - '32'\n"),
         ("args:\n  - a\n", ["args"], ["<|im_end|>", "true", "# x"],
-         'args:\n  - a\n  - <|im_end|>\n  - "true"\n  - "# x"\n'),
+         'args:\n  - a\n  - "<|im_end|>"\n  - "true"\n  - "# x"\n'),
         ('args:\n  - "--x"\n', ["args"], ['{"a": 1}'], 'args:\n  - "--x"\n  - \'{"a": 1}\'\n'),
         # Items that are no scalars, and blocks of lines.
         ("a:\n  - k: 1\n    l:\n      - x\n  # c\nb: 1\n", ["a"], ["c"],
@@ -96,6 +107,40 @@ def test_append_items(text: str, path: list[str | int], new: list[str], expected
     result = edited(text, append_items(file, node, new))
     assert result == expected
     assert value(opened(result, path)[1]) == [*before, *new]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("a:\nb: 1\n", ["a"], 'a:\n  - "x"\nb: 1\n'),
+        ("a:  # c\n# d\nb: 1\n", ["a"], 'a:  # c\n  - "x"\n# d\nb: 1\n'),
+        ("a:", ["a"], 'a:\n  - "x"'),
+        ("a:\r\nb: 1\r\n", ["a"], 'a:\r\n  - "x"\r\nb: 1\r\n'),
+        ("k:\n  a:\n  b:\n  - y\n", ["k", "a"], 'k:\n  a:\n  - "x"\n  b:\n  - y\n'),
+        ("- a:\n- b\n", [0, "a"], '- a:\n    - "x"\n- b\n'),
+    ],
+)
+def test_a_list_begins_where_a_key_has_no_value(text: str, path: list[str | int], expected: str) -> None:
+    file, node = opened(text, path)
+    assert edited(text, append_items(file, node, ["x"])) == expected
+    mapping = find(file.documents[-1], path[:-1])
+    assert mapping is not None
+    assert edited(text, insert_items(file, mapping, str(path[-1]), ["x"])) == expected
+    assert value(opened(expected, path)[1]) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "text", ["{a: , b: 1}\n", "{a, b: 1}\n", "a: ~\n", "a: &x\nb: *x\n", "? a\n? b\n", "a: !!str\n"]
+)
+def test_no_list_begins_elsewhere(text: str) -> None:
+    file, node = opened(text, ["a"])
+    assert isinstance(append_items(file, node, ["x"]), YamlRefusal)
+
+
+def test_folded_lines_gain_no_backslash() -> None:
+    file, node = opened("a: >\n  b\n  c\n", ["a"])
+    assert embedded(file, node).host_edit(Edit(1, 1, " \\")) is None
+    assert embedded(file, node).host_edit(Edit(1, 1, " d")) == Edit(8, 8, " d")
 
 
 # A scalar in the place of another

@@ -370,3 +370,44 @@ def test_no_damage_to_a_manifest_breaks_a_reader(text: str, data: st.DataObject)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 30)))
     check(text[:start] + data.draw(st.text(st.sampled_from("[]{}:- \n\"'null&*|>#\t"), max_size=6)) + text[end:])
+
+
+LLM_SERVICE = """\
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceService
+metadata: {name: chat}
+spec:
+  model: {uri: "hf://Qwen/Qwen2.5-7B-Instruct", name: chat}
+  template:
+    containers:
+      - name: main
+"""
+JSON = '--override-generation-config={"max_new_tokens":512,"temperature":0.2}'
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "expected"),
+    [
+        ("bare JSON", f"        args: [--max-model-len=8192, '{JSON}']\n", [("SL508", 9)]),
+        (
+            "JSON in quotes of its own",
+            "        args:\n          - >-\n            " + JSON.replace("{", "'{") + "'\n",
+            [],
+        ),
+        ("words without any of the shell's letters", "        args: [--max-model-len=8192, --port, '80']\n", []),
+        ("two words in one", "        args: ['--max-model-len 8192']\n", []),
+        (
+            "a variable spliced in",
+            f"        env:\n          - name: VLLM_ADDITIONAL_ARGS\n            value: >-\n              {JSON}\n",
+            [("SL508", 12)],
+        ),
+        (
+            "a variable with quotes for the shell",
+            "        env:\n          - name: VLLM_ADDITIONAL_ARGS\n            value: >-\n"
+            f"              {JSON.replace('={', chr(61) + chr(39) + '{')}'\n",
+            [],
+        ),
+    ],
+)
+def test_words_that_go_through_a_shell_once_more(name: str, container: str, expected: list[tuple[str, int]]) -> None:
+    assert loud(check(LLM_SERVICE + container)) == expected, name

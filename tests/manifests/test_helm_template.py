@@ -155,3 +155,21 @@ def test_no_damage_to_a_template_breaks_the_reader(data: st.DataObject) -> None:
     broken = text[:start] + data.draw(st.text(st.sampled_from('{}-[]: \n"#|>'), max_size=5)) + text[end:]
     result = lint(NAME, broken.encode(), Context(Path("/nonexistent"), CHART), Policy(), True)
     assert result.internal == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "behind", "expected"),
+    [
+        ("words at the end", "            {{- toYaml .Values.extraArgs | nindent 12 }}\n", []),
+        ("words behind a remark", "            # more\n            {{- toYaml .Values.extraArgs | nindent 12 }}\n", []),
+        ("an include at the end", '          {{- include "chat.more" . | nindent 10 }}\n', []),
+        ("other containers behind it", "        {{- toYaml .Values.sidecars | nindent 8 }}\n", ["SL505"]),
+        ("nothing behind it", "", ["SL505"]),
+    ],
+)
+def test_what_may_be_brought_in_behind_the_last_line(name: str, behind: str, expected: list[str]) -> None:
+    head = HEAD.replace("            - --model\n            - {{ .Values.model | quote }}\n", "")
+    text = head + "            - --port=80\n" + behind + TAIL
+    result = lint(NAME, text.encode(), Context(Path("/nonexistent"), CHART), Policy(), True)
+    assert result.internal == ()
+    assert rules(result) == expected, name

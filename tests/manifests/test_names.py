@@ -27,4 +27,5 @@ def test_no_ending_of_a_kind_is_ruled_out() -> None:
         "modelfile", "generation-config", "model-config", "chat-template", "adapter-config", "gguf", "env-file",
         "launch-script", "kubernetes", "compose", "llama-swap", "localai", "unit", "dockerfile", "llama-preset",
         "local-preset", "engine-config", "recipes", "skypilot", "ray-serve", "helm-template", "kustomization",
+        "helm-values", "litellm",
     }  # fmt: skip

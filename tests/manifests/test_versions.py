@@ -11,7 +11,6 @@ from servelint.manifests.versions import (
     before,
     compare,
     parse_version,
-    repository_of_image,
     tag_of_image,
     version_of_image,
     version_of_pin,
@@ -92,9 +91,6 @@ def test_version_of_pin(requirement: str, version: str | None) -> None:
 
 
 def test_parts_of_an_image() -> None:
-    assert repository_of_image("docker.io/vllm/vllm-openai:v1.0") == "vllm/vllm-openai"
-    assert repository_of_image("localhost:5000/vllm/vllm-openai@sha256:00") == "vllm/vllm-openai"
-    assert repository_of_image("ollama/ollama") == "ollama/ollama"
     assert tag_of_image("localhost:5000/x") is None
     assert tag_of_image("x:latest") == "latest"
 
