@@ -48,8 +48,10 @@ def check_kept_quotes(deployment: Deployment, policy: Policy) -> Iterator[Findin
         kept = entry.interpretations.get("docker")
         if not entry.quote or kept is None or not kept.startswith(entry.quote):
             continue
-        fix, refusal = repair("remove the quotes", _answer(remove_quotes(document, entry)))
+        fix, refusal = None, "who reads the file is not known"
         if dialect == "docker":
+            fix, refusal_or_none = repair("remove the quotes", _answer(remove_quotes(document, entry)))
+            refusal = refusal_or_none or ""
             message = f"docker run --env-file keeps the quotes: {entry.name} is {excerpt(kept)}"
             why = "The program gets a value that begins and ends with a quote."
         else:
@@ -57,7 +59,8 @@ def check_kept_quotes(deployment: Deployment, policy: Policy) -> Iterator[Findin
             why = "`docker run --env-file` keeps them; Compose, systemd and a shell take them off."
         yield Finding(
             "SL510", "error" if dialect == "docker" else "warning", serving.path, entry.span, message, why=why,
-            help="write the value without quotes", related=_consumers(deployment), fix=fix, no_fix=refusal,
+            help="write the value without quotes", related=_consumers(deployment), fix=fix,
+            no_fix=refusal or None,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from servelint.checks.deployment import Check, Deployment
 from servelint.checks.finding import Finding, Fix, Related
 from servelint.checks.policy import Policy
 from servelint.formats.shell import Command, Script
+from servelint.manifests.serving import Argument
 from servelint.text import Edit, Embedded, Span
 
 
@@ -82,4 +83,19 @@ def _flag_command_behind(command: Command, script: Script, text: str) -> Command
     return None
 
 
-CHECKS: tuple[Check, ...] = (check_continuation,)
+def check_one_item(deployment: Deployment, policy: Policy) -> Iterator[Finding]:
+    """SL507: a whole command as one item of a list, which is the name of one program."""
+    serving = deployment.serving
+    item: Argument | None = serving.facts.get("in_one_item")
+    if item is None:
+        return
+    yield Finding(
+        "SL507", "error", serving.path, item.span,
+        "the whole command stands in one item, so no program of that name is found",
+        why="Each item is one word: a program of that name, blanks and all, is looked for and not found.",
+        help="write each word as an item of its own, or run it by [sh, -c, …]",
+        no_fix="where its words part is not clear",
+    )  # fmt: skip
+
+
+CHECKS: tuple[Check, ...] = (check_continuation, check_one_item)

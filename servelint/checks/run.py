@@ -104,10 +104,9 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
             continue
         if not serving.facts.get("aside"):
             deployments.append(deployment)
-        placed = serving.facts.get("placed", ())
         for check in _checks(manifest.kind):
             try:
-                found.extend(each for each in check(deployment, policy) if not _is_told_elsewhere(each, path, placed))
+                found.extend(each for each in check(deployment, policy) if not _is_told_elsewhere(each, serving))
             except Exception as error:  # one broken rule must not take the others' findings with it
                 internal.append(_broken(f"{check.__module__}.{check.__name__}", path, error))
     pieces = []
@@ -134,13 +133,16 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
     )
 
 
-def _is_told_elsewhere(finding: Finding, path: str, placed: Sequence[Span]) -> bool:
+def _is_told_elsewhere(finding: Finding, serving: Serving) -> bool:
     """Whether all that a finding is about stands in another manifest, which only is named here: it is told there."""
-    return (
-        finding.path == path
-        and finding.span in placed
-        and all(item.path != path or item.span in placed for item in finding.related)
-    )
+    placed: Sequence[Span] = serving.facts.get("placed", ())
+    if not placed:
+        return False
+    if finding.path != serving.path:
+        # Words of its own may be what makes the other file's image say something.
+        has_own_words = any(word.span not in placed for word in serving.arguments or ())
+        return serving.image is not None and finding.path == serving.image.path and not has_own_words
+    return finding.span in placed and all(item.path != serving.path or item.span in placed for item in finding.related)
 
 
 def _told_source(finding: Finding, path: str, rendered: Sequence[tuple[int, str]]) -> Finding:

@@ -274,13 +274,19 @@ def _nearest(nodes: Sequence[Node], node: Node) -> Iterator[Node]:
             after += 1
 
 
+def _is_bare_token(node: Node) -> bool:
+    return node.kind == "scalar" and node.style == "plain" and node.text.startswith("<")
+
+
 def _render(text: str, siblings: Sequence[Node], flow: bool) -> str | None:
     """The text as a scalar with the quotes of the nearest sibling that shows a choice.
 
     A sibling shows nothing of a text that needs no quotes where it could not do without its own.
     """
     # `<|im_end|>` is a string without quotes too, but a slip away from being none: `|im_end|` begins a block of lines.
-    free = can_be_plain(text, flow) and not looks_typed(text) and not text.startswith("<")
+    # It goes without them only where one of its kind does.
+    token = text.startswith("<") and not any(_is_bare_token(sibling) for sibling in siblings[:_NEIGHBOURS])
+    free = can_be_plain(text, flow) and not looks_typed(text) and not token
     quoted: str | None = None
     chosen: str | None = None
     for sibling in siblings[:_NEIGHBOURS]:

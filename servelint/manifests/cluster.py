@@ -85,10 +85,14 @@ class Cluster:
 
 
 def objects_of(file: YamlFile) -> Iterator[Node]:
-    """The objects of a file, those in Lists too."""
+    """The objects of a file, those in Lists and in bare sequences too."""
     for document in file.documents:
         if document is not None and document.kind == "mapping":
             yield from _flat(document, 0)
+        elif document is not None and document.kind == "sequence":
+            for item in document.items:
+                if item.kind == "mapping" and item.alias_span is None:
+                    yield from _flat(item, 0)
 
 
 def _flat(node: Node, depth: int) -> Iterator[Node]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from servelint.formats.filling import UNKNOWN
+from servelint.formats.shell_words import split_words
 from servelint.manifests.images import engine_of_image, known_image, takes_arguments, tells_version
 from servelint.manifests.launchers import Launch, asks_for_help, container_run, recognise
 from servelint.manifests.serving import Argument, Serving, Setting
@@ -54,6 +55,9 @@ def servings_of_container(
         if not words or words[0].text not in ("--server", "-s"):
             return
         words, launcher = words[1:], "image"
+    if engine == "ollama" and words and words[0].text not in (None, "serve"):
+        # `ollama pull`, `ollama run`: a client, or a model fetched for later.
+        return
     if launcher == "image" and not takes_arguments(name, words):
         yield from servings_of_words(base, words, depth)
         return
@@ -84,6 +88,17 @@ def servings_of_words(base: Serving, words: Sequence[Argument], depth: int = 0) 
     launch = recognise(words)
     if launch is not None:
         yield with_launch(base, launch)
+    elif words[0].form in ("yaml", "list") and any(letter.isspace() for letter in words[0].text.strip()):
+        yield from _of_one_item(base, words)
+
+
+def _of_one_item(base: Serving, words: Sequence[Argument]) -> Iterator[Serving]:
+    """A whole command in the first item of a list: no such program is there, but what was meant is."""
+    parts = split_words(words[0].text or "", 0, "posix").words
+    meant = [replace(words[0], text=part.text, inner=None, literal=False, node=None) for part in parts]
+    launch = recognise([*meant, *words[1:]]) if meant else None
+    if launch is not None:
+        yield with_launch(replace(base, facts={**base.facts, "in_one_item": words[0]}), launch)
 
 
 def with_env_files(serving: Serving, context: Context) -> Serving:

@@ -642,3 +642,15 @@ def test_any_command_is_survived(command: str) -> None:
     result = compose(f"services:\n  vllm:\n    {VLLM}\n    command: |2\n        {shown}\n")
     assert all(0 <= finding.span.start <= finding.span.end <= len(result.text) for finding in result.findings)
     assert sum(finding.rule in ("SL501", "SL503") for finding in result.findings) <= 1
+
+
+def test_what_stands_in_the_dockerfile_alone_is_told_there_alone() -> None:
+    dockerfile = (
+        'FROM vllm/vllm-openai:v0.4.0\nCMD ["--model", "meta-llama/Meta-Llama-3-8B-Instruct", "--max-modle-len=1"]\n'
+    )
+    beside = {"Dockerfile": dockerfile}
+    built = check("services: {chat: {build: .}}\n", beside, "compose.yaml")
+    assert lines_of(built) == []
+    assert len(built.deployments) == 1
+    own = check(dockerfile, {}, "Dockerfile")
+    assert sorted(rule for rule, _ in lines_of(own)) == ["SL118", "SL504"]

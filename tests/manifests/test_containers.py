@@ -280,3 +280,33 @@ def test_any_client_line_is_survived(words: list[str]) -> None:
     line = " ".join(["docker", *(quote_word(word, "'") if word != "$X" else word for word in words)])
     for serving in servings_of(line):
         assert all(0 <= argument.span.start <= argument.span.end <= len(line) for argument in serving.arguments or ())
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "engines"),
+    [
+        ("a fetch", '["pull", "qwen2.5:7b"]', []),
+        ("a question", '["run", "qwen2.5:7b"]', []),
+        ("the server", '["serve"]', ["ollama"]),
+        ("nothing", "[]", ["ollama"]),
+    ],
+)
+def test_ollamas_image_serves_only_where_it_is_told_to(name: str, words: str, engines: list[str]) -> None:
+    text = f"services: {{a: {{image: 'ollama/ollama:0.12.0', command: {words}}}}}\n"
+    result = check(text, name="compose.yaml")
+    assert [deployment.serving.engine for deployment in result.deployments] == engines, name
+
+
+def test_the_tag_of_an_image_that_counts_something_else_is_no_version() -> None:
+    words = "command: [--model, meta-llama/Meta-Llama-3-8B-Instruct]"
+    result = check(f"services: {{a: {{image: 'lmcache/vllm-openai:v0.3.7', {words}}}}}\n", name="compose.yaml")
+    assert loud(result) == []
+    (deployment,) = result.deployments
+    assert deployment.serving.version is None
+
+
+def test_a_whole_command_in_one_item() -> None:
+    text = "services: {a: {image: 'acme/llm:1', entrypoint: ['vllm serve Qwen/Qwen2.5-7B-Instruct --port 80']}}\n"
+    result = check(text, name="compose.yaml")
+    assert [rule for rule, _ in loud(result)] == ["SL507"]
+    assert len(result.deployments) == 1

@@ -256,3 +256,18 @@ def _plain(node: Any) -> Any:
     if node.kind == "mapping":
         return {key.text: _plain(value) for key, value in node.items}
     return [_plain(item) for item in node.items] if node.kind == "sequence" else node.text
+
+
+def test_a_version_that_the_overlay_chooses_is_told_in_the_overlay() -> None:
+    base = BASE.replace("Qwen/Qwen2.5-7B-Instruct", "meta-llama/Meta-Llama-3-8B-Instruct")
+    old = "images:\n  - name: vllm/vllm-openai\n    newTag: v0.4.0\n"
+    right = f"- {{op: add, path: {ARGS}/-, value: --enable-prefix-caching}}\n"
+    assert loud(check(json_patch(right) + old, {"base/deployment.yaml": base})) == [("SL118", 5)]
+    assert loud(check(json_patch(right), {"base/deployment.yaml": base})) == []
+
+
+def test_what_is_wrong_in_the_base_alone_is_told_in_the_base_alone() -> None:
+    base = BASE.replace("--max-model-len=8192", "--max-modle-len=8192")
+    right = f"- {{op: add, path: {ARGS}/-, value: --enable-prefix-caching}}\n"
+    assert loud(check(json_patch(right), {"base/deployment.yaml": base})) == []
+    assert loud(check(json_patch(right), {"base/deployment.yaml": base}, "base/deployment.yaml")) == [("SL504", 15)]

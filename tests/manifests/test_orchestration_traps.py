@@ -282,18 +282,19 @@ def test_a_cap_as_its_own_reader_takes_it(tmp_path: Path, written_cap: str, cap:
     ("text", "after"),
     [
         pytest.param(
-            localai("stopwords:\n- <|im_end|>\n"), localai('stopwords:\n- <|im_end|>\n- "<|endoftext|>"\n'),
+            localai("stopwords:\n- <|im_end|>\n"), localai("stopwords:\n- <|im_end|>\n- <|endoftext|>\n"),
             id="trap-18-block",
         ),
         pytest.param(
-            localai("stopwords: [<|im_end|>]\n"), localai('stopwords: [<|im_end|>, "<|endoftext|>"]\n'),
+            localai("stopwords: [<|im_end|>]\n"), localai("stopwords: [<|im_end|>, <|endoftext|>]\n"),
             id="trap-18-flow",
         ),
         pytest.param(localai(), localai('stopwords:\n  - "<|im_end|>"\n  - "<|endoftext|>"\n'), id="trap-18-new"),
+        # As the design has it, the siblings' own style wins where one of them is a token without quotes.
         # A text that holds `#` was quoted by its author, and its neighbours are read as they stand.
         pytest.param(
             localai("stopwords:\n- '### End'\n- <|im_end|>\n"),
-            localai("stopwords:\n- '### End'\n- <|im_end|>\n- '<|endoftext|>'\n"), id="trap-19-neighbour",
+            localai("stopwords:\n- '### End'\n- <|im_end|>\n- <|endoftext|>\n"), id="trap-19-neighbour",
         ),
     ],
 )  # fmt: skip
@@ -540,7 +541,6 @@ def test_trap_30_a_service_comes_after_its_runtime(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="a command in one item is recognised as no launch, so no rule sees it")
 @pytest.mark.parametrize("command", [pytest.param(f"{OLD_ENTRY_POINT} --model m --port 8080", id="trap-32")])
 def test_a_whole_command_in_one_item(tmp_path: Path, command: str) -> None:
     text = pod(f'      command:\n        - "{command}"\n')
@@ -939,7 +939,6 @@ def indented(text: str) -> str:
         pytest.param("---\n---\n# c\n---\n" + args(MODEL, "--port", "8000") + "---\n---\n", id="trap-54-empty"),
         pytest.param(
             indented(args(MODEL, "--port", "8000")), id="trap-54-bare",
-            marks=pytest.mark.xfail(strict=True, reason="objects are looked for in mappings only"),
         ),
         pytest.param("--- # c\n" + args(MODEL, "--port", "8000"), id="trap-55"),
         pytest.param("--- {a: 1}\n--- # c\n" + args(MODEL, "--port", "8000"), id="trap-55-content"),
@@ -1012,7 +1011,6 @@ def test_trap_56_quotes_of_an_unknown_reader_are_no_error(tmp_path: Path) -> Non
     assert finding.severity == "warning"
 
 
-@pytest.mark.xfail(strict=True, reason="SL510 repairs what it says only the reader decides")
 def test_trap_56_quotes_of_an_unknown_reader_stay(tmp_path: Path) -> None:
     assert fixed(tmp_path, ".env", QUOTED) == QUOTED
 
