@@ -68,7 +68,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "recipes": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "skypilot": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "local-preset": ("terminators", "faults", "caps", "sampling"),
-    "unit": ("terminators", "faults", "caps", "sampling", "prompts"),
+    "unit": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "llama-swap": ("terminators", "faults", "caps", "sampling", "prompts", "launch_lines"),
     "localai": ("terminators", "faults", "caps", "sampling"),
     "litellm": ("terminators", "faults", "caps", "sampling", "prompts"),
@@ -104,7 +104,7 @@ def _lint(kinds: Sequence[Kind], path: str, source: Source, context: Context, po
             continue
         if not serving.facts.get("aside"):
             deployments.append(deployment)
-        for check in _checks(manifest.kind):
+        for check in () if serving.facts.get("by_name") else _checks(manifest.kind):
             try:
                 found.extend(each for each in check(deployment, policy) if not _is_told_elsewhere(each, serving))
             except Exception as error:  # one broken rule must not take the others' findings with it

@@ -74,7 +74,7 @@ _CONFIG_MARKERS = (
 _KUBERNETES_MARKERS = (
     b"vllm", b"text-generation", b"llama", b"InferenceService", b"ServingRuntime", b"huggingface", b"sglang",
     b"odelfile", b"generation_config", b"model_list", b"kubeai.org", b"kaito.sh", b"serveConfigV2", b"NIMService",
-    b".gguf", b"VLLM",
+    b".gguf", b"VLLM", b"GMConnector",
 )  # fmt: skip
 
 
@@ -321,7 +321,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "helm-template", "template of a Helm chart", "servelint.manifests.helm_template:read",
-        r"(^|/)templates/.*\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")),
+        r"\.ya?ml$", lambda name: name.endswith((".yaml", ".yml")),
         lambda data: b"{{" in data and _is_kubernetes(data), ("yaml", "yml"),
     ),
     Kind(

@@ -25,7 +25,7 @@ from servelint.manifests.containers import image_name, servings_of_container, ve
 from servelint.manifests.env_file import settings_elsewhere
 from servelint.manifests.images import engine_of_image, known_image
 from servelint.manifests.launchers import without_launchers
-from servelint.manifests.serving import Argument, Manifest, Refusal, Serving, Setting
+from servelint.manifests.serving import BY_NAME, Argument, Manifest, Refusal, Serving, Setting
 from servelint.manifests.yaml_writer import YamlWriter
 from servelint.records import record, replace
 from servelint.text import Edit, Embedded, Source, Span
@@ -217,7 +217,24 @@ def _servings(service: Service, key: Node, context: Context, writer: YamlWriter)
     found = list(_launched(base, entry, words or []))
     if build is not None:
         found = [_without_script(serving, build.place) for serving in found]
+    engine = _NAMED_ENGINES.get(key.text.lower().replace("_", "-"))
+    if not found and not entry and engine is not None and _is_hidden(service.node, image):
+        found = [replace(base, engine=engine, hidden=(*hidden, BY_NAME), facts={**facts, "by_name": True})]
     return found, list(dict.fromkeys(layers[0].problems))
+
+
+# Services that bear an engine's name, where their image is a variable or is built elsewhere.
+_NAMED_ENGINES = {
+    "vllm": "vllm", "sglang": "sglang", "tgi": "tgi", "llamacpp": "llama.cpp", "llama-cpp": "llama.cpp",
+    "llama.cpp": "llama.cpp", "llama-server": "llama.cpp", "ollama": "ollama",
+}  # fmt: skip
+
+
+def _is_hidden(node: Node, image: Setting | None) -> bool:
+    """Whether nothing is known of the image that runs: a variable alone, or one that is built from what is not here."""
+    if image is None:
+        return get(node, "build") is not None
+    return image.value is None and not image.data
 
 
 def _launched(base: Serving, entry: Sequence[Argument] | None, words: Sequence[Argument]) -> Iterator[Serving]:

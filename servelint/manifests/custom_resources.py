@@ -13,7 +13,7 @@ from servelint.formats.yaml import Node, YamlFile, embedded, embedded_late, entr
 from servelint.manifests.cluster import Cluster
 from servelint.manifests.containers import version_setting
 from servelint.manifests.engine_config import option_words
-from servelint.manifests.serving import Argument, Serving, Setting
+from servelint.manifests.serving import BY_NAME, Argument, Serving, Setting
 from servelint.records import record, replace
 from servelint.text import Embedded, Span
 
@@ -227,6 +227,26 @@ def _llm_inference_service(resource: Resource) -> Iterator[Serving]:
     )  # fmt: skip
 
 
+# GenAIComps' names of the steps that serve a model (config/gmcrouter in opea-project/GenAIInfra).
+_STEP_ENGINES = {"tgi": "tgi", "tgigaudi": "tgi", "vllm": "vllm", "vllmgaudi": "vllm", "ollama": "ollama"}
+
+
+def _connector(resource: Resource) -> Iterator[Serving]:
+    """OPEA's GMConnector: steps that the operator makes of its own templates, the model in their configuration."""
+    for _, node in entries(find(resource.node, ("spec", "nodes"))):
+        steps = get(node, "steps")
+        for step in steps.items if steps is not None and steps.kind == "sequence" else ():
+            engine = _STEP_ENGINES.get((_text(get(step, "name")) or "").lower())
+            config = find(step, ("internalService", "config"))
+            named = next((key for key in ("MODEL_ID", "LLM_MODEL_ID") if get(config, key) is not None), None)
+            model = _model(get(config, named), named) if named else None
+            if engine is not None and model is not None:
+                yield replace(
+                    resource.base, span=model.span, engine=engine, model=model, hidden=(BY_NAME,),
+                    facts={**resource.base.facts, "by_name": True},
+                )  # fmt: skip
+
+
 def _main(containers: Node | None) -> Node | None:
     items = containers.items if containers is not None and containers.kind == "sequence" else ()
     return next((item for item in items if _text(get(item, "name")) == "main"), None)
@@ -263,4 +283,5 @@ _READERS: dict[str, Callable[[Resource], Iterator[Serving]]] = {
     "VLLMRuntime": _vllm_runtime,
     "LLMInferenceService": _llm_inference_service,
     "LLMInferenceServiceConfig": _llm_inference_service,
+    "GMConnector": _connector,
 }

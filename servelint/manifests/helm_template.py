@@ -22,18 +22,24 @@ _FARTHEST = 4
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
-    """Read a template; None where it belongs to no chart, or serves nothing that can be seen in it."""
+    """Read a template; None where it belongs to no chart, or serves nothing that can be seen in it.
+
+    One that lies without its chart is known by the values that it names; none of them is.
+    """
     chart = _chart_of(path, context)
-    if chart is None or "{{" not in source.text:
+    if "{{" not in source.text or (chart is None and ".Values." not in source.text):
         return None
     template = mask(source.text)
     masked = read_yaml(template.masked)
     if masked.broken:
         return None
-    values = _data(os.path.join(chart, "values.yaml"), context)
-    for other in context.chart_values(chart):
-        values = _laid_over(values, _data(other, context))
-    about = _data(os.path.join(chart, "Chart.yaml"), context)
+    values: Mapping[str, Any] = {}
+    about: Mapping[str, Any] = {}
+    if chart is not None:
+        values = _data(os.path.join(chart, "values.yaml"), context)
+        for other in context.chart_values(chart):
+            values = _laid_over(values, _data(other, context))
+        about = _data(os.path.join(chart, "Chart.yaml"), context)
     file = _filled(masked, template, values, about)
     servings, pieces = read_objects(path, file, context)
     found = [_certain(serving, template) for serving in servings]

@@ -164,7 +164,8 @@ def _pieces(file: YamlFile, document: Node) -> Iterator[Piece]:
     fields = {"ConfigMap": "data", "Secret": "stringData"}.get(kind)
     if fields is not None:
         for key, node in entries(get(document, fields)):
-            if node.kind == "scalar" and node.alias_span is None and "\n" in node.text:
+            # Plain variables, which most are, have neither lines nor a file's name.
+            if node.kind == "scalar" and node.alias_span is None and ("\n" in node.text or "." in key.text):
                 yield Piece(key.text, embedded(file, node))
     elif kind == "RayService":
         serve = _follow(document, ("spec", "serveConfigV2"))

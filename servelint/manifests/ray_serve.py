@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from servelint.files.context import Context
 from servelint.formats.yaml import Node, YamlFile, entries, find, get, read_yaml
 from servelint.manifests.engine_config import option_words
-from servelint.manifests.serving import Argument, Manifest, Serving, Setting
+from servelint.manifests.serving import BY_NAME, Argument, Manifest, Serving, Setting
 from servelint.manifests.yaml_writer import YamlWriter
 from servelint.text import Source
+
+_MODEL_VARIABLES = ("MODEL_ID", "MODEL", "MODEL_NAME", "HF_MODEL_ID", "LLM_MODEL_ID")
 
 
 def read(path: str, source: Source, context: Context) -> Manifest | None:
@@ -26,6 +28,7 @@ def read(path: str, source: Source, context: Context) -> Manifest | None:
         for application in applications.items if applications is not None and applications.kind == "sequence" else ():
             for config in _configs(application):
                 servings.append(_serving(path, file, writer, application, config))
+            servings.extend(_of_own_code(path, writer, application))
         engine = get(root, "engine_config")
         if engine is not None and get(engine, "engine_kwargs") is not None and root is not None:
             # The form that Ray's LLM package had before it became a part of Serve.
@@ -43,6 +46,26 @@ def _configs(application: Node) -> Iterator[Node]:
         # An item may be the path of a file instead.
         if config.kind == "mapping" and get(config, "model_loading_config") is not None:
             yield config
+
+
+def _of_own_code(path: str, writer: YamlWriter, application: Node) -> Iterator[Serving]:
+    """An application of one's own around vLLM, known by the names of its code, with the model in a variable of it.
+
+    What the code makes of it all is not known: such a deployment is listed, and not judged.
+    """
+    code = get(application, "import_path")
+    deployments = get(application, "deployments")
+    listed = deployments.items if deployments is not None and deployments.kind == "sequence" else ()
+    names = [code, *(get(item, "name") for item in listed)]
+    if not any(node is not None and node.kind == "scalar" and "vllm" in node.text.lower() for node in names):
+        return
+    for key, node in entries(find(application, ("runtime_env", "env_vars"))):
+        if key.text in _MODEL_VARIABLES and node.kind == "scalar" and node.text:
+            model = Setting(key.text, node.text, node.span, node.span, f"env_vars {key.text}", data=node)
+            yield Serving(
+                path, node.span, "ray-serve", "vllm", writer, model=model, hidden=(BY_NAME,), facts={"by_name": True}
+            )
+            return
 
 
 def _serving(path: str, file: YamlFile, writer: YamlWriter, application: Node, config: Node) -> Serving:

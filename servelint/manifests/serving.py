@@ -76,6 +76,10 @@ def likely_model(argument: Argument | None) -> str | None:
     return f"…/{name.strip()}" if slash and name.strip() else None
 
 
+# What is hidden of a deployment that only names tell of (`by_name` among its facts): it is listed, and not judged.
+BY_NAME = "everything but what its names say"
+
+
 @record
 class Refusal:
     """Why a writer will not make a change here."""
@@ -120,7 +124,8 @@ class Serving:
     form's own named settings (Modelfile instructions and parameters, JSON fields); `environment` the variables.
     `hidden` says what else may be set that cannot be seen from here, and why. `facts` carries what one kind of manifest
     knows and others do not, under names that the kind documents (`document`, `folder`, `storage_uri`, `launcher`;
-    `placed` are spans that stand for words of another manifest, which is judged on its own).
+    `placed` are spans that stand for words of another manifest, which is judged on its own; `by_name` says that only
+    names tell what runs here).
     """
 
     path: str
