@@ -163,7 +163,7 @@ def test_who_is_launched(lines: tuple[str, ...], engine: str, words: list[str | 
     ],
 )
 def test_who_is_not(lines: tuple[str, ...]) -> None:
-    assert told(compose(service(*lines))) == []
+    assert told(compose(service(*lines, name="house"))) == []
 
 
 @pytest.mark.parametrize(
@@ -498,7 +498,7 @@ def test_what_a_service_builds(lines: str, files: dict[str, str], engine: str, w
     ],
 )
 def test_builds_that_launch_nothing_that_is_known(lines: str, files: dict[str, str]) -> None:
-    assert told(compose(service(lines), files)) == []
+    assert told(compose(service(lines, name="house"), files)) == []
 
 
 def test_an_engines_image_is_believed_before_a_build() -> None:

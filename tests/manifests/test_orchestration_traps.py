@@ -704,7 +704,7 @@ def test_yaml_in_yaml_is_read_in_every_style(tmp_path: Path, written_config: str
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(pod(f"{ARGS}{PORT}      ns: {{{{ .Values.ns }}}}\n"), id="trap-44"),
+        pytest.param(pod(f"{ARGS}{PORT}      ns: {{{{ ns }}}}\n"), id="trap-44"),
         pytest.param(
             pod(f"{ARGS}{PORT}      {{{{- if .x }}}}\n      tty: true\n      {{{{- end }}}}\n"), id="trap-45-lines"
         ),
